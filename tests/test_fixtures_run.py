@@ -1,0 +1,85 @@
+"""Runs the fixtures for real: a bad one has to fail as it says, a near miss to run.
+
+Each start of a worker imports torch anew, so running everything takes long. By default each fixture of an existing
+rule runs under one of its start methods; `--starts all` runs every fixture under every start method that it names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+from fixture_format import Fixture, fixtures
+
+from flake8_torchmp import rules
+
+SITE = Path(__file__).parent / "default_start"
+LONG = 120
+"""Seconds for a program that has to end by itself, on a busy machine."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "start" not in metafunc.fixturenames:
+        return
+    every = metafunc.config.getoption("--starts") == "all"
+    codes = {rule.code for rule in rules.all_rules()}
+    runs = [
+        pytest.param(program, start, id=f"{program.name}-{start}")
+        for program in fixtures()
+        if every or program.code in codes
+        for start in (program.starts if every else _one(program))
+    ]
+    metafunc.parametrize("program, start", runs)
+
+
+def _one(program: Fixture) -> tuple[str, ...]:
+    """The same start method in each run, and all of them over the fixtures."""
+    if not program.starts:
+        return ()
+    return (program.starts[zlib.crc32(program.name.encode()) % len(program.starts)],)
+
+
+def test_runs_as_it_says(program: Fixture, start: str, tmp_path: Path) -> None:
+    program.copy(tmp_path)
+    ended, output = _run(program, start, tmp_path)
+    if ended != program.ends:
+        pytest.fail(_report(program, start, f"wanted: {program.ends}, was: {ended}", output), pytrace=False)
+    if ended == "fails" and not re.search(program.shows, output):
+        pytest.fail(_report(program, start, f"failed, but not with: {program.shows}", output), pytrace=False)
+
+
+def _run(program: Fixture, start: str, folder: Path) -> tuple[str, str]:
+    env = dict(os.environ, DEFAULT_START=start, PYTHONPATH=str(SITE), PYTHONWARNINGS="ignore")
+    process = subprocess.Popen(
+        [sys.executable, program.main],
+        cwd=folder,
+        env=env,
+        text=True,
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=program.patience if program.ends == "hangs" else LONG)
+        return ("fails" if process.returncode else "well"), output
+    except subprocess.TimeoutExpired as late:
+        said = late.output or b""
+        return "hangs", said.decode(errors="replace") if isinstance(said, bytes) else said
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.communicate()
+
+
+def _report(program: Fixture, start: str, why: str, output: str) -> str:
+    return f"{program.name} under {start}: {why}\n{program.listing()}\n--- output\n{output[-3000:]}"
