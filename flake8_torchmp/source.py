@@ -1,0 +1,179 @@
+"""Bytes and text: reading, decoding, parsing and writing Python source, and where a project begins."""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import os
+import re
+import warnings
+from functools import lru_cache
+from pathlib import Path
+
+_COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_BLANK = re.compile(rb"[ \t\f]*(?:[#\r\n]|$)")
+
+
+class Unreadable(Exception):
+    """A file that cannot be read, decoded or parsed; its text is one line that says why."""
+
+
+def read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise Unreadable(error.strerror or type(error).__name__) from None
+    except ValueError as error:  # a null character in the path
+        raise Unreadable(str(error)) from None
+
+
+def encoding(data: bytes) -> str:
+    """The encoding that the file declares (PEP 263, byte-order mark); UTF-8 where it declares none."""
+    marked = data.startswith(codecs.BOM_UTF8)
+    declared = _declared(data[3:] if marked else data)
+    if not declared:
+        return "utf-8-sig" if marked else "utf-8"
+    try:
+        codec = codecs.lookup(declared)
+    except LookupError:
+        raise Unreadable(f"unknown encoding: {declared}") from None
+    if marked and codec.name not in ("utf-8", "utf-8-sig"):
+        raise Unreadable(f"declared as {declared}, but begins with the byte-order mark of UTF-8")
+    return "utf-8-sig" if marked else codec.name
+
+
+def _declared(data: bytes) -> str:
+    start = 0
+    for _ in range(2):
+        end = data.find(b"\n", start)
+        line = data[start:] if end < 0 else data[start:end]
+        found = _COOKIE.match(line)
+        if found:
+            return found[1].decode("ascii", "replace")
+        if end < 0 or not _BLANK.match(line):
+            return ""
+        start = end + 1
+    return ""
+
+
+def decode(data: bytes) -> str:
+    """The text, without a byte-order mark and with `\\n` as its only line end, as `ast` counts its lines."""
+    name = encoding(data)
+    try:
+        text = data.decode(name)
+    except UnicodeError as error:
+        raise Unreadable(f"cannot be decoded: {_one_line(error)}") from None
+    except (LookupError, AttributeError, TypeError):  # rot13, hex: codecs, but not of text
+        raise Unreadable(f"{name} is no text encoding") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def encode(text: str) -> bytes:
+    """The bytes of a text that was decoded elsewhere (an editor's buffer, flake8's lines), as its cookie declares."""
+    data = text.encode("utf-8", "replace")
+    try:
+        name = encoding(data)
+        return data if name in ("utf-8", "utf-8-sig") else text.encode(name, "replace")
+    except (Unreadable, LookupError, UnicodeError):
+        return data
+
+
+def parse(data: bytes, path: str) -> ast.Module:
+    """The tree; what Python itself would refuse to compile is Unreadable. Python's warnings are not ours to show."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(data, path)
+    except SyntaxError as error:
+        place = f"line {error.lineno}: " if error.lineno else ""
+        raise Unreadable(f"cannot be parsed: {place}{_one_line(error.msg)}") from None
+    except (RecursionError, MemoryError):
+        raise Unreadable("cannot be parsed: nested too deeply") from None
+    except (ValueError, LookupError, OverflowError) as error:
+        raise Unreadable(f"cannot be parsed: {_one_line(error)}") from None
+
+
+def _one_line(problem: object) -> str:
+    return " ".join(str(problem).split())
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines as `ast` numbers them: a form feed or U+2028 ends no line, as it would for str.splitlines."""
+    return text.split("\n")
+
+
+def character_column(line: str, byte_column: int) -> int:
+    """The column in characters of a column in UTF-8 bytes, which is what `ast` counts."""
+    if line.isascii():
+        return byte_column
+    return len(line.encode("utf-8", "surrogatepass")[:byte_column].decode("utf-8", "replace"))
+
+
+def project_root(path: str) -> Path:
+    """The folder of the project that a file belongs to.
+
+    It holds `.git`; else pyproject.toml or setup.cfg; else it is the current folder, if the file is below it;
+    else the folder above the topmost package that the file is in.
+    """
+    return Path(root_of_folder(os.path.dirname(os.path.abspath(path)), os.getcwd()))
+
+
+@lru_cache(maxsize=None)
+def root_of_folder(folder: str, current: str) -> str:
+    configured = ""
+    for ancestor in _upwards(folder):
+        if os.path.exists(os.path.join(ancestor, ".git")):
+            return ancestor
+        if not configured and any(os.path.exists(os.path.join(ancestor, name)) for name in _CONFIGURATION):
+            configured = ancestor
+    if configured:
+        return configured
+    if folder == current or folder.startswith(current.rstrip(os.sep) + os.sep):
+        return current
+    for ancestor in _upwards(folder):
+        if not os.path.exists(os.path.join(ancestor, "__init__.py")):
+            return ancestor
+    return folder
+
+
+_CONFIGURATION = ("pyproject.toml", "setup.cfg")
+
+
+def _upwards(folder: str) -> list[str]:
+    ancestors = [folder]
+    while (parent := os.path.dirname(ancestors[-1])) != ancestors[-1]:
+        ancestors.append(parent)
+    return ancestors
+
+
+def folders_up_to_root(folder: str) -> list[str]:
+    """The folder and its ancestors, up to the root of its project."""
+    root = root_of_folder(folder, os.getcwd())
+    ancestors = _upwards(folder)
+    return ancestors[: ancestors.index(root) + 1] if root in ancestors else [folder]
+
+
+def write_atomically(path: str, data: bytes) -> None:
+    """Replaces a file in one step; it keeps its mode, and a link goes on pointing to it."""
+    import tempfile
+
+    target = os.path.realpath(path)
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=f".{os.path.basename(target)}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, _mode_for(target))
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _mode_for(path: str) -> int:
+    try:
+        return os.stat(path).st_mode & 0o7777
+    except FileNotFoundError:
+        mask = os.umask(0)  # it can only be read by setting it
+        os.umask(mask)
+        return 0o666 & ~mask
