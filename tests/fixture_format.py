@@ -5,7 +5,7 @@ begins with
 
     # start: spawn, forkserver              the default start methods that it is run under
     # ends: fails with `Can't pickle`       or `# ends: well`, or `# ends: hangs`
-    # patience: 20                          for one that hangs: after how many seconds it still has to run, 10 by default
+    # patience: 20                          for one that hangs: it still has to run then; 10 seconds by default
 
 or with `# start: nothing, torchvision is not installed`. A finding is expected on the line that says so,
 
@@ -43,6 +43,19 @@ class Expected(NamedTuple):
     """What the finding underlines, if the fixture tells."""
 
 
+class Head(NamedTuple):
+    """What the first lines say."""
+
+    starts: tuple[str, ...]
+    not_run: str
+    """Why it is not run here, if there are no starts."""
+    ends: str
+    """`well`, `fails` or `hangs`."""
+    shows: str
+    """For one that fails: a regular expression that its output matches."""
+    patience: int
+
+
 class Fixture(NamedTuple):
     name: str
     """For example `tmp301/collate_lambda`."""
@@ -52,13 +65,7 @@ class Fixture(NamedTuple):
     """The file that is run, relative to the folder that the fixture is copied to."""
     files: tuple[str, ...]
     """All Python files, likewise."""
-    starts: tuple[str, ...]
-    not_run: str
-    ends: str
-    """`well`, `fails` or `hangs`."""
-    shows: str
-    """For one that fails: a regular expression that its output matches."""
-    patience: int
+    head: Head
     expected: tuple[Expected, ...]
 
     @property
@@ -111,18 +118,17 @@ def fixture(path: Path) -> Fixture:
         main = path.name
         files = [main]
         folder = path.parent
-    head = _head(folder / main)
     return Fixture(
         name=f"{path.parent.name}/{path.stem}",
         path=path,
         main=main,
         files=tuple(files),
+        head=_head(folder / main),
         expected=tuple(item for file in files for item in expectations(read(folder / file), file)),
-        **head,
     )
 
 
-def _head(path: Path) -> dict[str, object]:
+def _head(path: Path) -> Head:
     comments = []
     for line in read(path).splitlines():
         if not line.startswith("#"):
@@ -138,13 +144,13 @@ def _head(path: Path) -> dict[str, object]:
         raise BadFixtureError(f"{path}: no such start method: {start['methods']}")
     if ends["shows"]:
         re.compile(ends["shows"])
-    return {
-        "starts": starts,
-        "not_run": start["reason"] or "",
-        "ends": ends["how"] or "fails",
-        "shows": ends["shows"] or "",
-        "patience": int(patience["seconds"]) if patience else 10,
-    }
+    return Head(
+        starts=starts,
+        not_run=start["reason"] or "",
+        ends=ends["how"] or "fails",
+        shows=ends["shows"] or "",
+        patience=int(patience["seconds"]) if patience else 10,
+    )
 
 
 def expectations(source: str, file: str) -> list[Expected]:

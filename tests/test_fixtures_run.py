@@ -6,6 +6,7 @@ rule runs under one of its start methods; `--starts all` runs every fixture unde
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -33,25 +34,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         pytest.param(program, start, id=f"{program.name}-{start}")
         for program in fixtures()
         if every or program.code in codes
-        for start in (program.starts if every else _one(program))
+        for start in (program.head.starts if every else _one(program))
     ]
     metafunc.parametrize("program, start", runs)
 
 
 def _one(program: Fixture) -> tuple[str, ...]:
     """The same start method in each run, and all of them over the fixtures."""
-    if not program.starts:
+    if not program.head.starts:
         return ()
-    return (program.starts[zlib.crc32(program.name.encode()) % len(program.starts)],)
+    return (program.head.starts[zlib.crc32(program.name.encode()) % len(program.head.starts)],)
 
 
 def test_runs_as_it_says(program: Fixture, start: str, tmp_path: Path) -> None:
     program.copy(tmp_path)
     ended, output = _run(program, start, tmp_path)
-    if ended != program.ends:
-        pytest.fail(_report(program, start, f"wanted: {program.ends}, was: {ended}", output), pytrace=False)
-    if ended == "fails" and not re.search(program.shows, output):
-        pytest.fail(_report(program, start, f"failed, but not with: {program.shows}", output), pytrace=False)
+    if ended != program.head.ends:
+        pytest.fail(_report(program, start, f"wanted: {program.head.ends}, was: {ended}", output), pytrace=False)
+    if ended == "fails" and not re.search(program.head.shows, output):
+        pytest.fail(_report(program, start, f"failed, but not with: {program.head.shows}", output), pytrace=False)
 
 
 def _run(program: Fixture, start: str, folder: Path) -> tuple[str, str]:
@@ -68,16 +69,14 @@ def _run(program: Fixture, start: str, folder: Path) -> tuple[str, str]:
         start_new_session=True,
     )
     try:
-        output, _ = process.communicate(timeout=program.patience if program.ends == "hangs" else LONG)
+        output, _ = process.communicate(timeout=program.head.patience if program.head.ends == "hangs" else LONG)
         return ("fails" if process.returncode else "well"), output
     except subprocess.TimeoutExpired as late:
         said = late.output or b""
         return "hangs", said.decode(errors="replace") if isinstance(said, bytes) else said
     finally:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         process.communicate()
 
 

@@ -10,5 +10,4 @@ method = os.environ.get("DEFAULT_START")
 if method:
     from multiprocessing import context
 
-    default = context._default_context  # type: ignore[attr-defined]
-    default._default_context = context._concrete_contexts[method]  # type: ignore[attr-defined]
+    context._default_context._default_context = context._concrete_contexts[method]

@@ -1,0 +1,191 @@
+"""Measures the speed of torchmp on a tree of Python files against what it cannot do without, and its neighbours.
+
+    python benchmarks/speed.py TREE [--repeat N] [--torchfix] [--ruff]
+
+Everything is measured in one run, in turns, and reported as the best of N. Run it with the Python of an environment
+where flake8-torchmp is installed (and torchfix and ruff, if they are asked for). It needs a system with `os.wait4`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from flake8_torchmp import engine
+
+FLOOR = """
+import ast, json, sys, warnings
+warnings.simplefilter("ignore")
+for path, matters in json.load(open(sys.argv[1])):
+    with open(path, "rb") as file:
+        data = file.read()
+    if matters:
+        try:
+            ast.parse(data)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            pass
+"""
+"""The physical limit: reads every byte, parses the files that can matter."""
+
+FLAKE8 = """
+import importlib.metadata, sys
+kept = {"flake8", "mccabe", "pycodestyle", "pyflakes", *sys.argv[1].split()}
+distributions = importlib.metadata.distributions
+importlib.metadata.distributions = lambda: (one for one in distributions() if one.metadata["name"] in kept)
+from flake8.main.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+"""flake8 with no plugins but its own and those named first: other installed plugins would blur the comparison."""
+
+UNWANTED = ("libcst", "multiprocessing", "sqlite3", "subprocess", "torch")
+
+
+class Cost(NamedTuple):
+    seconds: float
+    cpu: float
+    megabytes: float
+
+    def best(self, other: Cost) -> Cost:
+        return Cost(*map(min, self, other))
+
+
+def run(command: list[str], stdin: str = os.devnull) -> Cost:
+    with open(stdin, "rb") as given, open(os.devnull, "wb") as nowhere:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdin=given, stdout=nowhere, stderr=nowhere)
+        _, status, used = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in (0, 1):
+        raise SystemExit(f"exit {process.returncode}: {' '.join(command)}")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Cost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * unit / 2**20)
+
+
+def measure(commands: dict[str, list[str]], repeat: int, stdin: str = os.devnull) -> dict[str, Cost]:
+    """In turns, so that a busy moment of the machine hits all alike."""
+    best: dict[str, Cost] = {}
+    for _ in range(repeat):
+        for name, command in commands.items():
+            cost = run(command, stdin)
+            best[name] = cost.best(best.get(name, cost))
+    return best
+
+
+def python_files(tree: str) -> list[str]:
+    return sorted(
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(tree)
+        if "/." not in folder.removeprefix(tree) and "__pycache__" not in folder
+        for name in names
+        if name.endswith(".py")
+    )
+
+
+def torchmp(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "flake8_torchmp", *arguments]
+
+
+def flake8(plugin: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-c", FLAKE8, plugin, "--isolated", "-j1", "--exit-zero", *arguments]
+
+
+def table(title: str, costs: dict[str, Cost], base: str, goal: str) -> None:
+    print(f"\n**{title}** ({goal})\n")
+    print("| | seconds | CPU seconds | peak MB | ratio of time | ratio of CPU time |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for name, cost in costs.items():
+        print(
+            f"| {name} | {cost.seconds:.3f} | {cost.cpu:.3f} | {cost.megabytes:.0f} "
+            f"| {cost.seconds / costs[base].seconds:.3f} | {cost.cpu / costs[base].cpu:.3f} |"
+        )
+    sys.stdout.flush()
+
+
+def copy_half(tree: str, files: list[str], folder: str) -> None:
+    for path in files[::2]:
+        target = Path(folder, os.path.relpath(path, tree))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+
+
+def imports(path: str) -> list[str]:
+    """What a check of one file imports of what it should not."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *torchmp("check", path)[1:]], capture_output=True, text=True, check=False
+    )
+    names = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines()}
+    return sorted(names.intersection(UNWANTED))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tree", type=os.path.abspath)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--torchfix", action="store_true", help="measure torchfix too; it takes minutes")
+    parser.add_argument("--ruff", action="store_true", help="measure ruff too")
+    arguments = parser.parse_args()
+    tree, repeat = arguments.tree, arguments.repeat
+
+    files = python_files(tree)
+    matter = [(path, engine.can_matter(Path(path).read_bytes())) for path in files]
+    lines = sum(Path(path).read_bytes().count(b"\n") for path in files)
+    important = [path for path, matters in matter if matters]
+    if not important:
+        raise SystemExit(f"no file of {tree} can matter: there is nothing to measure")
+    print(f"{len(files)} files, {lines} lines; {len(important)} files can matter. Best of {repeat}.")
+
+    with tempfile.TemporaryDirectory() as scratch:
+        listing = os.path.join(scratch, "files.json")
+        Path(listing).write_text(json.dumps(matter), encoding="utf-8")
+        floor = "reading and ast.parse"
+        check = "torchmp check --jobs 1"
+        commands = {
+            floor: [sys.executable, "-c", FLOOR, listing],
+            check: torchmp("check", "--jobs", "1", "--exit-zero", tree),
+        }
+        if arguments.ruff:
+            commands["ruff check --no-cache"] = ["ruff", "check", "--isolated", "--no-cache", "--exit-zero", tree]
+        costs = measure(commands, repeat)
+        table("Check of the tree", costs, floor, "at most 2.5")
+
+        if arguments.torchfix:
+            slow = {check: costs[check], "torchfix": run([sys.executable, "-m", "torchfix", tree])}
+            table("Against torchfix", slow, check, "torchfix at least 100")
+
+        half = os.path.join(scratch, "half")
+        copy_half(tree, files, half)
+        memory = {
+            "half of the tree": run(torchmp("check", "--jobs", "1", "--exit-zero", half)),
+            "the tree": costs[check],
+        }
+        table("Memory", memory, "half of the tree", "peak MB stays flat")
+
+    start = {
+        "python -c pass": [sys.executable, "-c", "pass"],
+        "torchmp --version": torchmp("--version"),
+    }
+    table("Start-up", measure(start, max(10, repeat)), "python -c pass", "at most 2.5")
+
+    editor = {
+        "flake8, standard input": flake8("", "--stdin-display-name", important[0], "-"),
+        "with the plugin": flake8("flake8-torchmp", "--stdin-display-name", important[0], "-"),
+    }
+    table("Editor", measure(editor, max(5, repeat), important[0]), "flake8, standard input", "below 2")
+
+    both = {"flake8 -j1": flake8("", tree), "with the plugin": flake8("flake8-torchmp", tree)}
+    table("flake8 on the tree", measure(both, repeat), "flake8 -j1", "at most 1.05")
+
+    print(f"\nImported by a check of one file, and unwanted: {', '.join(imports(important[0])) or 'nothing'}")
+
+
+if __name__ == "__main__":
+    main()

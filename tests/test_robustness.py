@@ -1,0 +1,191 @@
+"""Nothing that a file holds stops a run: no crash, no traceback, and the same answer whatever way it is asked for."""
+
+from __future__ import annotations
+
+import ast
+import os
+import random
+import subprocess
+import sys
+import sysconfig
+import warnings
+from pathlib import Path
+
+import hypothesmith
+import pytest
+from bad_files import BAD_FILES, STRANGE_FILES
+from checking import lay_out
+from circles import CIRCLES
+from fixture_format import fixtures, read
+from hypothesis import HealthCheck, given, settings, strategies
+
+from flake8_torchmp import engine
+from flake8_torchmp.settings import Settings
+
+PROGRAMS = fixtures()
+WORDS = "import multiprocessing as mp\nfrom torch.utils.data import DataLoader, Dataset\n"
+"""In front of a generated program, so that no prefilter leaves it out."""
+
+
+def crashes(paths: list[str]) -> list[str]:
+    """What rules crashed on. A file that Python itself refuses is no crash."""
+    return [
+        f"{path}:{one.line}: {one.message}"
+        for path, findings, _ in engine.check(paths, Settings())
+        for one in findings
+        if one.code == "TMP000"
+    ]
+
+
+def python_files(folder: str, leave_out: tuple[str, ...] = ()) -> list[str]:
+    return sorted(
+        os.path.join(parent, name)
+        for parent, folders, names in os.walk(folder)
+        if not _prune(folders, leave_out)
+        for name in names
+        if name.endswith(".py")
+    )
+
+
+def _prune(folders: list[str], leave_out: tuple[str, ...]) -> bool:
+    folders[:] = [name for name in folders if name not in leave_out]
+    return False
+
+
+def test_standard_library_with_its_tests() -> None:
+    files = python_files(sysconfig.get_path("stdlib"), leave_out=("site-packages",))
+    assert len(files) > 500
+    assert crashes(files) == []
+
+
+def test_installed_packages() -> None:
+    """Every installed file that names what the rules are about, and some of the others."""
+    matter: list[str] = []
+    others: list[str] = []
+    for path in python_files(sysconfig.get_path("purelib")):
+        (matter if engine.can_matter(Path(path).read_bytes()) else others).append(path)
+    assert matter
+    assert crashes(matter + random.Random(0).sample(others, min(200, len(others)))) == []
+
+
+def findings_in(source: str, tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(source, encoding="utf-8")
+    assert crashes([str(path)]) == []
+
+
+GENERATED = settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@GENERATED
+@given(source=hypothesmith.from_node())
+def test_generated_programs(source: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    findings_in(WORDS + source, tmp_path_factory.mktemp("generated"))
+
+
+class Grafter(ast.NodeTransformer):
+    """Puts expressions of one program into another: what no one writes, but every piece of it means something."""
+
+    def __init__(self, graft: ast.Module, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.expressions = [node for node in ast.walk(graft) if isinstance(node, ast.expr)]
+        self.statements = [node for node in ast.walk(graft) if isinstance(node, ast.stmt)]
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            if self.random.random() < 0.06:
+                loads = [one for one in self.expressions if isinstance(getattr(one, "ctx", ast.Load()), ast.Load)]
+                return self.random.choice(loads)
+        elif isinstance(node, ast.stmt) and self.random.random() < 0.04:
+            return self.random.choice(self.statements)
+        return super().generic_visit(node)
+
+
+@GENERATED
+@given(seed=strategies.integers(0, 10**9))
+def test_grafted_programs(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    chosen = random.Random(seed)
+    host, graft = (ast.parse(_source(chosen.choice(PROGRAMS).path)) for _ in range(2))
+    grown = ast.unparse(ast.fix_missing_locations(Grafter(graft, seed).visit(host)))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(grown)
+    except (SyntaxError, ValueError):  # such as `f()(x) = 1`: not a program
+        return
+    findings_in(WORDS + grown, tmp_path_factory.mktemp("grafted"))
+
+
+def _source(path: Path) -> str:
+    return read(path / "main.py" if path.is_dir() else path)
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_file_is_one_clear_line(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.py"
+    path.write_bytes(BAD_FILES[name])
+    ((told, findings, problem),) = engine.check([str(path)], Settings())
+    assert told == str(path)
+    assert [one for one in findings if one.code == "TMP000"] == []
+    assert len(problem.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", STRANGE_FILES)
+def test_strange_file_is_checked(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "strange.py"
+    path.write_bytes(STRANGE_FILES[name].data)
+    ((_, findings, problem),) = engine.check([str(path)], Settings())
+    assert problem == ""
+    assert [(one.line, one.column, one.code) for one in findings if one.code == "TMP301"] == STRANGE_FILES[name].said
+
+
+def test_a_run_goes_on_after_bad_files(tmp_path: Path) -> None:
+    for number, data in enumerate(BAD_FILES.values()):
+        (tmp_path / f"bad{number}.py").write_bytes(data)
+    (tmp_path / "zz_last.py").write_bytes(STRANGE_FILES["plain"].data)
+    (tmp_path / "link.py").symlink_to("link.py")
+    (tmp_path / "round").mkdir()
+    (tmp_path / "round" / "round").symlink_to("..", target_is_directory=True)
+    done = torchmp("check", ".", folder=tmp_path)
+    assert done.returncode in (1, 2)
+    assert "zz_last.py" in done.stdout
+    assert "TMP301" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "TMP000" not in done.stdout
+
+
+def test_modules_in_circles(tmp_path: Path) -> None:
+    (tmp_path / "setup.cfg").touch()
+    for path, source in CIRCLES.items():
+        target = tmp_path / path
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(WORDS + source, encoding="utf-8")
+    assert crashes([str(tmp_path / path) for path in CIRCLES]) == []
+
+
+def torchmp(*arguments: str, folder: Path, seed: str = "0") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "flake8_torchmp", *arguments],
+        cwd=folder,
+        env=dict(os.environ, PYTHONHASHSEED=seed),
+        text=True,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+
+
+def test_hash_seed_and_jobs_change_nothing(tmp_path: Path) -> None:
+    lay_out(PROGRAMS, tmp_path)
+    runs = [
+        torchmp("check", "--format", "json", "--jobs", jobs, ".", folder=tmp_path, seed=seed)
+        for jobs, seed in [("1", "0"), ("1", "1"), ("2", "2"), ("2", "3")]
+    ]
+    assert {done.stderr for done in runs} == {""}
+    assert len({done.stdout for done in runs}) == 1
