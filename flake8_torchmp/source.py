@@ -7,14 +7,14 @@ import codecs
 import os
 import re
 import warnings
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 _COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK = re.compile(rb"[ \t\f]*(?:[#\r\n]|$)")
 
 
-class Unreadable(Exception):
+class Unreadable(Exception):  # noqa: N818 - it is the file that is at fault, not the program
     """A file that cannot be read, decoded or parsed; its text is one line that says why."""
 
 
@@ -81,6 +81,8 @@ def encode(text: str) -> bytes:
 
 def parse(data: bytes, path: str) -> ast.Module:
     """The tree; what Python itself would refuse to compile is Unreadable. Python's warnings are not ours to show."""
+    if b"\0" in data:  # before 3.12 Python says less clearly what is wrong
+        raise Unreadable("cannot be parsed: it contains null bytes")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -119,7 +121,7 @@ def project_root(path: str) -> Path:
     return Path(root_of_folder(os.path.dirname(os.path.abspath(path)), os.getcwd()))
 
 
-@lru_cache(maxsize=None)
+@cache
 def root_of_folder(folder: str, current: str) -> str:
     configured = ""
     for ancestor in _upwards(folder):
@@ -156,9 +158,13 @@ def folders_up_to_root(folder: str) -> list[str]:
 
 def write_atomically(path: str, data: bytes) -> None:
     """Replaces a file in one step; it keeps its mode, and a link goes on pointing to it."""
+    target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isfile(target):  # a pipe or device, such as /dev/null, must stay one
+        with open(target, "wb") as file:
+            file.write(data)
+        return
     import tempfile
 
-    target = os.path.realpath(path)
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=f".{os.path.basename(target)}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from fnmatch import translate
-from functools import lru_cache
+from functools import cache
+from typing import TYPE_CHECKING
 
-from flake8_torchmp.options.configuration import Configuration
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flake8_torchmp.options.configuration import Configuration
 
 OFF_BY_DEFAULT = "TMP9"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _matcher(patterns: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(translate(os.path.normcase(pattern)) for pattern in patterns) or r"(?!)")
 
@@ -38,7 +41,8 @@ class Selection:
         self._ignored_by_user = (*(ignore or ()), *extend_ignore)
         self._selected = (*(("TMP",) if select is None else select), *extend_select)
         self._ignored = (*((OFF_BY_DEFAULT,) if ignore is None else ignore), *extend_ignore)
-        self._by_file = configuration.value("per-file-ignores") or ()
+        by_file = configuration.value("per-file-ignores")
+        self._by_file = by_file if isinstance(by_file, dict) else {}
 
     def reports(self, path: str, code: str) -> bool:
         if code.startswith(OFF_BY_DEFAULT) and _longest(self._selected_by_user, code) < len(OFF_BY_DEFAULT):
@@ -47,8 +51,8 @@ class Selection:
         return self._decide(code, (*self._ignored_by_user, *codes_here), (*self._ignored, *codes_here))
 
     def _ignored_in(self, path: str) -> tuple[str, ...]:
-        here = [(pattern, codes) for pattern, codes in self._by_file if fits(path, (pattern,))]
-        return tuple(max(here, key=lambda pair: len(pair[0]))[1]) if here else ()
+        here = [pattern for pattern in self._by_file if fits(path, (pattern,))]
+        return self._by_file[max(here, key=len)] if here else ()
 
     def _decide(self, code: str, ignored_by_user: tuple[str, ...], ignored: tuple[str, ...]) -> bool:
         if not code.startswith(self._selected):

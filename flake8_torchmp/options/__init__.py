@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from flake8_torchmp.settings import PLATFORMS, PYTHONS, START_METHODS, Settings
 
-Value = str | tuple[str, ...] | tuple[tuple[str, tuple[str, ...]], ...] | None
-"""A text, a list, or (path pattern, codes) pairs; None for what is not set and has no default."""
+Value = str | tuple[str, ...] | dict[str, tuple[str, ...]] | None
+"""A text, a list, or the codes by path pattern; None for what is not set and has no default."""
 
 EXCLUDED = (".svn", "CVS", ".bzr", ".hg", ".git", "__pycache__", ".tox", ".nox", ".eggs", "*.egg")
 """What flake8 leaves out."""
@@ -40,8 +40,10 @@ class Option(NamedTuple):
 
     def read(self, raw: object, folder: str) -> Value:
         """The value of what a user wrote: a text, or what TOML holds. ValueError says what is wrong with it."""
-        value = _mapping(raw) if self.name == "per-file-ignores" else _listed(raw) if self.many else _text(raw)
-        value = self.check(value)
+        read: Callable[[object], Value] = (
+            _by_file if isinstance(self.default, dict) else _listed if self.many else _text
+        )
+        value = self.check(read(raw))
         return _anchored(value, folder) if self.patterns else value
 
 
@@ -59,16 +61,16 @@ def _listed(raw: object) -> tuple[str, ...]:
     raise ValueError(f"expected a list of texts in quotes, found {raw!r}")
 
 
-def _mapping(raw: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _by_file(raw: object) -> dict[str, tuple[str, ...]]:
     if isinstance(raw, Mapping):
-        return tuple((str(pattern), _listed(codes)) for pattern, codes in raw.items())
-    return _pairs(" ".join(raw) if isinstance(raw, list) and all(isinstance(item, str) for item in raw) else _text(raw))
+        return {str(pattern): _listed(codes) for pattern, codes in raw.items()}
+    return _pairs(_text(raw))
 
 
 _CODE_IN_PAIRS = re.compile(r"[A-Z]+[0-9]*")
 
 
-def _pairs(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _pairs(text: str) -> dict[str, tuple[str, ...]]:
     """Reads `tests/*:TMP301,TMP302 scripts/a.py:TMP2` as flake8 does: a word that is no code begins the next files."""
     found: list[tuple[list[str], list[str]]] = []
     files: list[str] = []
@@ -83,15 +85,17 @@ def _pairs(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
             files.append(word)
     if files or not all(names and codes for names, codes in found):
         raise ValueError(f"expected pairs such as `tests/*:TMP301,TMP302`, found {text!r}")
-    return tuple((name, tuple(codes)) for names, codes in found for name in names)
+    by_file: dict[str, tuple[str, ...]] = {}
+    for names, codes in found:
+        for name in names:
+            by_file.setdefault(name, tuple(codes))
+    return by_file
 
 
 def _anchored(value: Value, folder: str) -> Value:
-    if isinstance(value, tuple):
-        return tuple(  # type: ignore[return-value]
-            (anchor(item[0], folder), item[1]) if isinstance(item, tuple) else anchor(item, folder) for item in value
-        )
-    return value
+    if isinstance(value, dict):
+        return {anchor(pattern, folder): codes for pattern, codes in value.items()}
+    return tuple(anchor(pattern, folder) for pattern in value) if isinstance(value, tuple) else value
 
 
 def anchor(pattern: str, folder: str) -> str:
@@ -115,7 +119,7 @@ def _one_of(choices: Sequence[str]) -> Callable[[Value], Value]:
 def _each(pattern: re.Pattern[str], expected: str) -> Callable[[Value], Value]:
     def check(value: Value) -> Value:
         for item in (value,) if isinstance(value, str) else value or ():
-            if not isinstance(item, str) or not pattern.fullmatch(item):
+            if not pattern.fullmatch(item):
                 raise ValueError(f"{item!r} is not {expected}")
         return value
 
@@ -123,19 +127,19 @@ def _each(pattern: re.Pattern[str], expected: str) -> Callable[[Value], Value]:
 
 
 def _pythons(value: Value) -> Value:
-    items = tuple(item for item in value or () if isinstance(item, str))
-    if items and not any(item[0].isdigit() for item in items if item):
+    if value and not any(item[:1].isdigit() for item in value):
         from flake8_torchmp.options.versions import pythons_allowed
 
-        allowed = pythons_allowed(",".join(items))
+        allowed = pythons_allowed(",".join(value))
         if allowed:
             return allowed
     return _one_of(PYTHONS)(value)
 
 
 def _codes_by_file(value: Value) -> Value:
-    for _, codes in value or ():
-        _codes(tuple(codes))
+    if isinstance(value, dict):
+        for codes in value.values():
+            _codes(codes)
     return value
 
 
@@ -221,7 +225,7 @@ COMMAND = (
         "per-file-ignores",
         "PAIRS",
         "codes to ignore in some files, such as tests/*:TMP301,TMP302; the longest pattern that fits a file counts",
-        (),
+        {},
         _codes_by_file,
         patterns=True,
     ),

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from flake8_torchmp.options import OPTIONS, SETTINGS, Option, Value
 from flake8_torchmp.settings import Settings
 from flake8_torchmp.source import folders_up_to_root
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PYPROJECT = "pyproject.toml"
 _TABLE = re.compile(rb"""^[ \t]*\[?[ \t]*["']?tool["']?[ \t]*(?:\.[ \t]*["']?torchmp|\])""", re.MULTILINE)
@@ -197,4 +199,4 @@ def _python_requires(path: str) -> str:
 def shown(path: str) -> str:
     """A path as people name it: relative to the current folder where it is below it."""
     inside = os.path.join(os.getcwd(), "")
-    return path[len(inside) :] if path.startswith(inside) else path
+    return path.removeprefix(inside)

@@ -24,7 +24,9 @@ def pythons_allowed(specifier: str) -> tuple[str, ...]:
         return ()
     parsed = [(found[1], _version(found[2]), bool(found[3])) for found in clauses if found]
     known = [_version(python)[1] for python in PYTHONS]
-    patches = {0, 99} | {max(0, version[2] + step) for _, version, _ in parsed if len(version) > 2 for step in (-1, 0, 1)}
+    patches = {0, 99} | {
+        max(0, version[2] + step) for _, version, _ in parsed if len(version) > 2 for step in (-1, 0, 1)
+    }
     allowed = {
         min(max(minor, known[0]), known[-1])
         for minor in range(known[-1] + 20)

@@ -1,0 +1,92 @@
+"""The command line, made from the table of options."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
+
+from flake8_torchmp.options import COMMAND, OPTIONS, SETTINGS, Option
+from flake8_torchmp.options.configuration import Chosen, choose
+
+_CHECK = """\
+Checks files, and the Python files below folders, for code that breaks once it runs in worker processes.
+
+Files that git ignores are left out, and so are virtual environments; a file that is named is checked unless
+--exclude leaves it out. `# noqa` means what it means in flake8."""
+
+_EXIT_CODES = """\
+exit codes:
+  0  nothing found
+  1  findings
+  2  nothing found, but something could not be checked: a wrong option, a path that does not exist,
+     a file that cannot be read, decoded or parsed (each is one line on standard error, and the run goes on)"""
+
+
+def parser() -> ArgumentParser:
+    top = ArgumentParser(
+        prog="torchmp",
+        description="Finds code that breaks, hangs or silently lies once a PyTorch program runs in worker processes.",
+        allow_abbrev=False,
+    )
+    top.add_argument("-V", "--version", action="store_true", help="show the version and exit")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    check = commands.add_parser(
+        "check",
+        help="check files and folders",
+        description=_CHECK,
+        epilog=_EXIT_CODES,
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    check.add_argument("paths", nargs="*", metavar="PATH", help="file or folder (default: .); - is standard input")
+    _add_run(check)
+    for title, options in (("what is reported", COMMAND), ("what the program runs on and is made of", SETTINGS)):
+        _add_options(check.add_argument_group(title), options)
+
+    rules = commands.add_parser("rules", help="list the rules", allow_abbrev=False)
+    rules.add_argument("--format", choices=("table", "json"), default="table")
+
+    rule = commands.add_parser("rule", help="show the page of a rule", allow_abbrev=False)
+    rule.add_argument("rule", metavar="RULE", help="a code such as TMP301, or a name such as lambda-to-worker")
+
+    config = commands.add_parser("config", help="show what is in force and where it comes from", allow_abbrev=False)
+    config.add_argument("path", nargs="?", default=".", metavar="PATH", help="the file or folder in question")
+    config.add_argument("--config", metavar="FILE", default="", help="the pyproject.toml that counts")
+    _add_options(config.add_argument_group("options of torchmp check"), OPTIONS)
+    return top
+
+
+def _add_run(check: ArgumentParser) -> None:
+    check.add_argument("--config", metavar="FILE", default="", help="the pyproject.toml that counts for every file")
+    check.add_argument("--disable-noqa", action="store_true", help="report what `# noqa` silences, too")
+    check.add_argument("--statistics", action="store_true", help="count the findings of each code")
+    check.add_argument("--output-file", metavar="FILE", default="", help="write the findings there")
+    check.add_argument("--stdin-filename", metavar="NAME", default="", help="the file that standard input stands for")
+    check.add_argument("--exit-zero", action="store_true", help="exit with 0 where there are findings")
+    check.add_argument("--jobs", "-j", metavar="N", type=_jobs, default=0, help="processes (default: auto)")
+
+
+def _add_options(group: _ArgumentGroup, options: tuple[Option, ...]) -> None:
+    for option in options:
+        default = option.default if isinstance(option.default, str) else ",".join(map(str, option.default or ()))
+        text = option.help + (f" (default: {default})" if default and "by default" not in option.help else "")
+        group.add_argument(f"--{option.name}", metavar=option.metavar, help=text.replace("%", "%%"))
+
+
+def _jobs(text: str) -> int:
+    """A number of processes; 0 for as many as there are processors."""
+    if text == "auto":
+        return 0
+    if not text.isdecimal() or not int(text):
+        raise ArgumentTypeError(f"{text!r} is neither a number from 1 nor auto")
+    return int(text)
+
+
+def given_options(arguments: Namespace) -> dict[str, Chosen]:
+    """The options that stand on the command line."""
+    return {
+        option.name: choose(option, raw, f"--{option.name}", os.getcwd())
+        for option in OPTIONS
+        if (raw := getattr(arguments, option.attribute)) is not None
+    }
