@@ -74,16 +74,18 @@ def findings_in(source: str, tmp_path: Path) -> None:
     assert crashes([str(path)]) == []
 
 
-GENERATED = settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+def generated(examples: int) -> settings:
+    """The same programs in each run."""
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
 
 
-@GENERATED
+@generated(60)
 @given(source=hypothesmith.from_node())
 def test_generated_programs(source: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     findings_in(WORDS + source, tmp_path_factory.mktemp("generated"))
@@ -107,17 +109,17 @@ class Grafter(ast.NodeTransformer):
         return super().generic_visit(node)
 
 
-@GENERATED
+@generated(400)
 @given(seed=strategies.integers(0, 10**9))
 def test_grafted_programs(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     chosen = random.Random(seed)
     host, graft = (ast.parse(_source(chosen.choice(PROGRAMS).path)) for _ in range(2))
-    grown = ast.unparse(ast.fix_missing_locations(Grafter(graft, seed).visit(host)))
     try:
+        grown = ast.unparse(ast.fix_missing_locations(Grafter(graft, seed).visit(host)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ast.parse(grown)
-    except (SyntaxError, ValueError):  # such as `f()(x) = 1`: not a program
+    except (SyntaxError, ValueError):  # a statement or an f-string that cannot hold the graft
         return
     findings_in(WORDS + grown, tmp_path_factory.mktemp("grafted"))
 
