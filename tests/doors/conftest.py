@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+import flake8_torchmp
+
+STAND_IN = Path(__file__).parent / "stand_in"
+sys.path.append(str(STAND_IN))
+
+import stand_in_engine  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No door needs a rule to be tested."""
+    for name, module in stand_in_engine.modules().items():
+        monkeypatch.setitem(sys.modules, f"flake8_torchmp.{name}", module)
+        monkeypatch.setattr(flake8_torchmp, name, module, raising=False)
+    monkeypatch.setattr(stand_in_engine, "JOBS", [])
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+
+
+class Project(Protocol):
+    def __call__(self, **files: str | bytes) -> Path: ...
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """Writes files (`src__a_py` is src/a.py) and makes their folder the current one."""
+
+    def write(**files: str | bytes) -> Path:
+        for name, content in files.items():
+            path = tmp_path / name.replace("__", "/").replace("_toml", ".toml").replace("_cfg", ".cfg").replace(
+                "_py", ".py"
+            )
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        monkeypatch.chdir(tmp_path)
+        return tmp_path
+
+    return write
+
+
+class Result:
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+class Command(Protocol):
+    def __call__(self, *arguments: str) -> Result: ...
+
+
+@pytest.fixture
+def torchmp(capsys: pytest.CaptureFixture[str]) -> Command:
+    from flake8_torchmp.cli import run
+
+    def call(*arguments: str) -> Result:
+        try:
+            code = run(arguments)
+        except SystemExit as stopped:
+            code = stopped.code if isinstance(stopped.code, int) else 1
+        captured = capsys.readouterr()
+        return Result(code, captured.out, captured.err)
+
+    return call
+
+
+def plugin_arguments(folder: Path) -> list[str]:
+    """What makes flake8 load the plugin where it is not installed, and nothing but the plugin speak."""
+    installed = any(point.name == "TMP" for point in entry_points(group="flake8.extension"))
+    if installed:
+        return ["--extend-ignore=E,W,F,C"]
+    local = folder / "local-plugin.cfg"
+    local.write_text("[flake8:local-plugins]\nextension =\n    TMP = flake8_torchmp.plugin:Plugin\n")
+    return [f"--append-config={local}", "--extend-ignore=E,W,F,C"]
+
+
+@pytest.fixture
+def flake8(tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]) -> Command:
+    """flake8 in this process."""
+    from flake8.main.application import Application
+
+    loading = plugin_arguments(tmp_path_factory.mktemp("plugin"))
+
+    def call(*arguments: str) -> Result:
+        application = Application()
+        application.run([*loading, "-j1", *arguments])
+        captured = capsys.readouterr()
+        return Result(application.exit_code(), captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def environment() -> dict[str, str]:
+    """For programs that a test starts: they have the stand-in as well."""
+    paths = [str(STAND_IN), str(Path(flake8_torchmp.__file__).parent.parent)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}
