@@ -16,7 +16,7 @@ import pytest
 from bad_files import BAD_FILES, STRANGE_FILES
 from checking import lay_out
 from circles import CIRCLES
-from fixture_format import fixtures, read
+from fixture_format import FOLDER, fixtures, read
 from hypothesis import HealthCheck, given, settings, strategies
 
 from flake8_torchmp import engine
@@ -66,6 +66,17 @@ def test_installed_packages() -> None:
         (matter if engine.can_matter(Path(path).read_bytes()) else others).append(path)
     assert matter
     assert crashes(matter + random.Random(0).sample(others, min(200, len(others)))) == []
+
+
+def test_prefilter_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that are not even parsed have no findings where they are."""
+    folders = [str(FOLDER), sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")]
+    paths = [path for folder in folders for path in python_files(folder, leave_out=("site-packages",))]
+    left_out = [path for path in paths if not engine.can_matter(Path(path).read_bytes())]
+    assert left_out
+    monkeypatch.setattr(engine, "can_matter", lambda data: True)
+    for path, findings, _ in engine.check(random.Random(0).sample(left_out, min(1000, len(left_out))), Settings()):
+        assert findings == [], path
 
 
 def findings_in(source: str, tmp_path: Path) -> None:
