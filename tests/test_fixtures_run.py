@@ -1,7 +1,8 @@
 """Runs the fixtures for real: a bad one has to fail as it says, a near miss to run.
 
 Each start of a worker imports torch anew, so running everything takes long. By default each fixture of an existing
-rule runs under one of its start methods; `--starts all` runs every fixture under every start method that it names.
+rule runs under one of its start methods; `FIXTURE_STARTS=all pytest tests/test_fixtures_run.py` runs every fixture under
+every start method that it names.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ LONG = 120
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "start" not in metafunc.fixturenames:
         return
-    every = metafunc.config.getoption("--starts") == "all"
+    every = os.environ.get("FIXTURE_STARTS") == "all"
     codes = {rule.code for rule in rules.all_rules()}
     runs = [
         pytest.param(program, start, id=f"{program.name}-{start}")

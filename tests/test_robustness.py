@@ -74,7 +74,7 @@ def test_prefilter_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [path for folder in folders for path in python_files(folder, leave_out=("site-packages",))]
     left_out = [path for path in paths if not engine.can_matter(Path(path).read_bytes())]
     assert left_out
-    monkeypatch.setattr(engine, "can_matter", lambda data: True)
+    monkeypatch.setattr(engine, "can_matter", lambda _: True)
     for path, findings, _ in engine.check(random.Random(0).sample(left_out, min(1000, len(left_out))), Settings()):
         assert findings == [], path
 
