@@ -1,8 +1,8 @@
 """Runs the fixtures for real: a bad one has to fail as it says, a near miss to run.
 
 Each start of a worker imports torch anew, so running everything takes long. By default each fixture of an existing
-rule runs under one of its start methods; `FIXTURE_STARTS=all pytest tests/test_fixtures_run.py` runs every fixture under
-every start method that it names.
+rule runs under one of its start methods; with FIXTURE_STARTS=all in the environment, every fixture runs under every
+start method that it names.
 """
 
 from __future__ import annotations

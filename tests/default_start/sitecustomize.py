@@ -10,4 +10,4 @@ method = os.environ.get("DEFAULT_START")
 if method:
     from multiprocessing import context
 
-    context._default_context._default_context = context._concrete_contexts[method]
+    context._default_context._default_context = context._concrete_contexts[method]  # type: ignore[attr-defined]
