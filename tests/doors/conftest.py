@@ -2,18 +2,15 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Protocol
 
 import pytest
+from doors import stand_in_engine
+from doors.calling import Command, Project, Result, plugin_arguments
 
 import flake8_torchmp
 
 STAND_IN = Path(__file__).parent / "stand_in"
-sys.path.append(str(STAND_IN))
-
-import stand_in_engine  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -24,10 +21,6 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(flake8_torchmp, name, module, raising=False)
     monkeypatch.setattr(stand_in_engine, "JOBS", [])
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-
-
-class Project(Protocol):
-    def __call__(self, **files: str | bytes) -> Path: ...
 
 
 @pytest.fixture
@@ -47,19 +40,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     return write
 
 
-class Result:
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def lines(self) -> list[str]:
-        return self.out.splitlines()
-
-
-class Command(Protocol):
-    def __call__(self, *arguments: str) -> Result: ...
-
-
 @pytest.fixture
 def torchmp(capsys: pytest.CaptureFixture[str]) -> Command:
     from flake8_torchmp.cli import run
@@ -75,20 +55,10 @@ def torchmp(capsys: pytest.CaptureFixture[str]) -> Command:
     return call
 
 
-def plugin_arguments(folder: Path) -> list[str]:
-    """What makes flake8 load the plugin where it is not installed, and nothing but the plugin speak."""
-    installed = any(point.name == "TMP" for point in entry_points(group="flake8.extension"))
-    if installed:
-        return ["--extend-ignore=E,W,F,C"]
-    local = folder / "local-plugin.cfg"
-    local.write_text("[flake8:local-plugins]\nextension =\n    TMP = flake8_torchmp.plugin:Plugin\n")
-    return [f"--append-config={local}", "--extend-ignore=E,W,F,C"]
-
-
 @pytest.fixture
 def flake8(tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]) -> Command:
     """flake8 in this process."""
-    from flake8.main.application import Application
+    from flake8.main.application import Application  # type: ignore[import-untyped]
 
     loading = plugin_arguments(tmp_path_factory.mktemp("plugin"))
 
@@ -104,5 +74,5 @@ def flake8(tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixtu
 @pytest.fixture
 def environment() -> dict[str, str]:
     """For programs that a test starts: they have the stand-in as well."""
-    paths = [str(STAND_IN), str(Path(flake8_torchmp.__file__).parent.parent)]
+    paths = [str(STAND_IN), str(STAND_IN.parent.parent), str(Path(flake8_torchmp.__file__).parent.parent)]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import stand_in_engine
+from doors import stand_in_engine
 
 from flake8_torchmp.cli.output import Progress
 
 if TYPE_CHECKING:
-    from conftest import Command, Project
+    from doors.calling import Command, Project
 
 
 def _standard_input(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
@@ -181,14 +181,9 @@ def test_progress_shows_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> 
         assert stream.getvalue() == expected
 
 
-def _run(environment: dict[str, str], *arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "flake8_torchmp", *arguments],
-        env=environment,
-        capture_output=True,
-        check=False,
-        **options,
-    )  # type: ignore[call-overload,no-any-return]
+def _run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "flake8_torchmp", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, check=False)
 
 
 def test_a_reader_that_goes_away_is_no_crash(project: Project, environment: dict[str, str]) -> None:

@@ -11,7 +11,7 @@ from flake8_torchmp.options.versions import pythons_allowed
 from flake8_torchmp.settings import PYTHONS, Settings
 
 if TYPE_CHECKING:
-    from conftest import Command, Project
+    from doors.calling import Command, Project
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_specifier_allows_python_versions(specifier: str, allowed: str) -> Non
 
 def test_every_field_of_the_settings_is_an_option() -> None:
     assert tuple(option.attribute for option in SETTINGS) == Settings._fields
-    assert Settings(**{option.attribute: option.default for option in SETTINGS}) == Settings()
+    assert {option.attribute: option.default for option in SETTINGS} == Settings()._asdict()
 
 
 def test_every_option_is_explained() -> None:

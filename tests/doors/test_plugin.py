@@ -7,15 +7,15 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-import stand_in_engine
-from conftest import plugin_arguments
+from doors import stand_in_engine
+from doors.calling import plugin_arguments
 
 from flake8_torchmp.plugin import Plugin
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Command, Project
+    from doors.calling import Command, Project
 
 
 def test_findings_are_reported_with_columns_from_one(project: Project, flake8: Command) -> None:

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from xml.etree.ElementTree import fromstring
 
 import pytest
-import stand_in_engine
+from doors import stand_in_engine
 
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.reports import Context, fingerprints, named, names

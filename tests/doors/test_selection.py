@@ -16,7 +16,7 @@ from flake8_torchmp.options.configuration import Configurations, choose
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Command, Project
+    from doors.calling import Command, Project
 
 CODES = ("TMP000", "TMP101", "TMP301", "TMP302", "TMP901", "TMP903")
 LISTS = (None, "", "TMP", "TMP3", "TMP301", "TMP9", "TMP901", "TMP1,TMP30")

@@ -2,7 +2,7 @@
 
 import os
 
-import stand_in_engine
+from doors import stand_in_engine
 
 stand_in_engine.install()
 if os.environ.get("START_METHOD"):
