@@ -121,25 +121,22 @@ def project_root(path: str) -> Path:
     return Path(root_of_folder(os.path.dirname(os.path.abspath(path)), os.getcwd()))
 
 
-@cache
 def root_of_folder(folder: str, current: str) -> str:
-    configured = ""
-    for ancestor in _upwards(folder):
-        if os.path.exists(os.path.join(ancestor, ".git")):
-            return ancestor
-        if not configured and any(os.path.exists(os.path.join(ancestor, name)) for name in _CONFIGURATION):
-            configured = ancestor
-    if configured:
-        return configured
+    marked = _nearest(folder, (".git",)) or _nearest(folder, ("pyproject.toml", "setup.cfg"))
+    if marked:
+        return marked
     if folder == current or folder.startswith(current.rstrip(os.sep) + os.sep):
         return current
-    for ancestor in _upwards(folder):
-        if not os.path.exists(os.path.join(ancestor, "__init__.py")):
-            return ancestor
-    return folder
+    return next((above for above in _upwards(folder) if not os.path.exists(os.path.join(above, "__init__.py"))), folder)
 
 
-_CONFIGURATION = ("pyproject.toml", "setup.cfg")
+@cache
+def _nearest(folder: str, names: tuple[str, ...]) -> str:
+    """The folder, or its nearest ancestor, that holds one of the names; an empty text where none does."""
+    if any(os.path.exists(os.path.join(folder, name)) for name in names):
+        return folder
+    parent = os.path.dirname(folder)
+    return "" if parent == folder else _nearest(parent, names)
 
 
 def _upwards(folder: str) -> list[str]:

@@ -31,6 +31,12 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINDINGS
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        print("torchmp: error: this is a defect of torchmp, which had to stop", file=sys.stderr)
+        return COULD_NOT_RUN
     except KeyboardInterrupt:
         print("torchmp: interrupted", file=sys.stderr)
         return INTERRUPTED

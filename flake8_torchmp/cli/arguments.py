@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
 
+from flake8_torchmp import __version__
 from flake8_torchmp.options import COMMAND, OPTIONS, SETTINGS, Option
 from flake8_torchmp.options.configuration import Chosen, choose
 
@@ -28,8 +29,10 @@ def parser() -> ArgumentParser:
         description="Finds code that breaks, hangs or silently lies once a PyTorch program runs in worker processes.",
         allow_abbrev=False,
     )
-    top.add_argument("-V", "--version", action="store_true", help="show the version and exit")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    top.add_argument("-V", "--version", action="version", version=f"torchmp {__version__}")
+    commands = top.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, prog="torchmp"
+    )  # without `prog`, argparse works it out by loading what it shows help with
 
     check = commands.add_parser(
         "check",

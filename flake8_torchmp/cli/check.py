@@ -120,8 +120,13 @@ class _Run:
                 continue
             seen.add(place)
             if not (comments and comments.silence(finding.line, finding.code)):
-                way = tuple(step._replace(path=shown(step.path)) for step in finding.way)
+                way = tuple(step._replace(path=_as_named(step.path, path)) for step in finding.way)
                 yield finding._replace(path=path, way=way)
+
+
+def _as_named(place: str, path: str) -> str:
+    absolute = os.path.abspath(place)
+    return path if absolute == os.path.abspath(path) else shown(absolute)
 
 
 def _comments(path: str, buffers: Mapping[str, bytes]) -> noqa.Comments | None:

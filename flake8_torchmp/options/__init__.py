@@ -238,7 +238,14 @@ COMMAND = (
         patterns=True,
     ),
     Option("extend-exclude", "PATTERNS", "files and folders to leave out as well", (), _anything, patterns=True),
-    Option("format", "FORMAT", "how findings are written", "concise", _anything, many=False),
+    Option(
+        "format",
+        "FORMAT",
+        "how findings are written: concise, full, json, github, gitlab, junit or sarif",
+        "concise",
+        _anything,
+        many=False,
+    ),
 )
 """What the torchmp command knows besides; flake8 has its own options for these."""
 

@@ -52,6 +52,8 @@ class Configurations:
         self._overrides = dict(overrides or {})
         self._file = os.path.abspath(file) if file else ""
         self._by_folder: dict[str, Configuration] = {}
+        self._tables: dict[str, str] = {}
+        self._pythons: dict[str, Chosen | None] = {}
         self._by_sources: dict[tuple[str, Chosen | None], Configuration] = {}
 
     def for_file(self, path: str) -> Configuration:
@@ -65,14 +67,28 @@ class Configurations:
 
     def _find(self, folder: str) -> Configuration:
         folders = folders_up_to_root(folder)
-        file = self._file or next((path for path in _files(folders, PYPROJECT) if _has_table(path)), "")
-        pythons = None
-        if "target-python" not in self._overrides:
-            pythons = _pythons_stated(folders)
+        file = self._file or self._nearest_table(folders)
+        pythons = None if "target-python" in self._overrides else self._nearest_pythons(folders)
         sources = (file, pythons)
         if sources not in self._by_sources:
             self._by_sources[sources] = self._combine(file, pythons)
         return self._by_sources[sources]
+
+    def _nearest_table(self, folders: list[str]) -> str:
+        if not folders:
+            return ""
+        if folders[0] not in self._tables:
+            own = os.path.join(folders[0], PYPROJECT)
+            has_one = os.path.isfile(own) and _has_table(own)
+            self._tables[folders[0]] = own if has_one else self._nearest_table(folders[1:])
+        return self._tables[folders[0]]
+
+    def _nearest_pythons(self, folders: list[str]) -> Chosen | None:
+        if not folders:
+            return None
+        if folders[0] not in self._pythons:
+            self._pythons[folders[0]] = _pythons_stated(folders[0]) or self._nearest_pythons(folders[1:])
+        return self._pythons[folders[0]]
 
     def _combine(self, file: str, pythons: Chosen | None) -> Configuration:
         chosen = {option.name: Chosen(option.default, "default") for option in OPTIONS}
@@ -91,10 +107,6 @@ def choose(option: Option, raw: object, origin: str, folder: str) -> Chosen:
         return Chosen(option.read(raw, folder), origin)
     except ValueError as problem:
         raise ConfigurationError(f"{origin}: {problem}") from None
-
-
-def _files(folders: list[str], name: str) -> list[str]:
-    return [path for folder in folders if os.path.isfile(path := os.path.join(folder, name))]
 
 
 def _bytes(path: str) -> bytes:
@@ -154,19 +166,18 @@ def _suggestion(key: str, names: list[str]) -> str:
     return f"; did you mean {close[0]}?" if close else f" (known: {', '.join(names)})"
 
 
-def _pythons_stated(folders: list[str]) -> Chosen | None:
-    for folder in folders:
-        for path, stated in (
-            (os.path.join(folder, PYPROJECT), _requires_python),
-            (os.path.join(folder, "setup.cfg"), _python_requires),
-        ):
-            specifier = stated(path) if os.path.isfile(path) else ""
-            if specifier:
-                from flake8_torchmp.options.versions import pythons_allowed
+def _pythons_stated(folder: str) -> Chosen | None:
+    for name, key, stated in (
+        (PYPROJECT, "project.requires-python", _requires_python),
+        ("setup.cfg", "options.python_requires", _python_requires),
+    ):
+        path = os.path.join(folder, name)
+        specifier = stated(path) if os.path.isfile(path) else ""
+        if specifier:
+            from flake8_torchmp.options.versions import pythons_allowed
 
-                allowed = pythons_allowed(specifier)
-                name = "project.requires-python" if stated is _requires_python else "options.python_requires"
-                return Chosen(allowed, f"{shown(path)}: {name} = {specifier!r}") if allowed else None
+            allowed = pythons_allowed(specifier)
+            return Chosen(allowed, f"{shown(path)}: {key} = {specifier!r}") if allowed else None
     return None
 
 

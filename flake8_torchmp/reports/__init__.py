@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TextIO, cast
 
@@ -70,6 +69,8 @@ def fingerprints(findings: Sequence[Finding], context: Context) -> list[str]:
 
     The second finding of a code on lines of the same text in a file is told apart by its number.
     """
+    from hashlib import sha256  # few formats need it
+
     seen: dict[str, int] = {}
     prints = []
     for finding in findings:

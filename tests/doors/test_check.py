@@ -207,6 +207,14 @@ def test_an_interruption_is_one_line(project: Project, torchmp: Command, monkeyp
     assert (result.code, result.err) == (130, "torchmp: interrupted\n")
 
 
+def test_a_defect_of_the_tool_is_told_from_findings(project: Project, torchmp: Command) -> None:
+    project(a_py="crash_here\n")
+    result = torchmp("check")
+    assert (result.code, result.out) == (2, "")
+    assert "a rule of the stand-in" in result.err
+    assert result.err.endswith("torchmp: error: this is a defect of torchmp, which had to stop\n")
+
+
 def test_an_old_terminal_gets_all_findings(project: Project, environment: dict[str, str]) -> None:
     project(ä_py="x = 'é'; bad_TMP301\n")
     ran = _run({**environment, "PYTHONIOENCODING": "ascii"}, "check", "--format=full")
@@ -282,3 +290,5 @@ def test_paths_are_shown_as_they_were_named(project: Project, torchmp: Command) 
     assert torchmp("check", str(folder / "a")).lines[0].startswith(str(folder / "a" / "x.py"))
     way = json.loads(torchmp("check", "a", "--format=json").out)["findings"][0]["way"]
     assert [step["path"] for step in way] == [str(Path("a/x.py"))] * 2
+    way = json.loads(torchmp("check", "--format=json").out)["findings"][0]["way"]
+    assert [step["path"] for step in way] == [os.path.join(".", "a", "x.py")] * 2

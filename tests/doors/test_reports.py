@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 from xml.etree.ElementTree import fromstring
@@ -10,6 +11,7 @@ import pytest
 from doors import stand_in_engine
 
 from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.options import OPTIONS
 from flake8_torchmp.reports import Context, fingerprints, named, names
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ SOURCES = {
 LONG_WAY = (Step("transforms.py", 12, "lambda"), Step("train.py", 2, "DataLoader(collate_fn=)"))
 FINDINGS = (
     Finding("a b/ä.py", 1, 12, "TMP902", "50% slower, a:b", 2, 3),
-    Finding("train.py", 2, 35, "TMP301", "lambda reaches a worker", 2, 46, "lambda-to-worker", LONG_WAY),
+    Finding("train.py", 2, 35, "TMP301", "lambda reaches a worker", 2, 46, LONG_WAY),
 )
 PROBLEMS = (("broken.py", "cannot be parsed: line 1: invalid syntax"),)
 
@@ -45,6 +47,8 @@ def _report(name: str, findings: Sequence[Finding] = FINDINGS, **changes: Any) -
 def test_formats_are_the_modules_that_are_there() -> None:
     assert names() == ("concise", "full", "github", "gitlab", "json", "junit", "sarif")
     assert all(named(name) for name in names())
+    help_text = next(option.help for option in OPTIONS if option.name == "format")
+    assert set(names()) == set(re.findall(r"\w+", help_text.partition(": ")[2])) - {"or"}
     assert not any(named(name) for name in ("", "pretty", "_x", "os.path", "../x"))
 
 

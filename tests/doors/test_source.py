@@ -101,13 +101,14 @@ def test_a_form_feed_ends_no_line() -> None:
     assert source.lines_of(text)[tree.body[2].lineno - 1] == "z = 3"
 
 
-def test_a_project_begins_at_its_repository_even_below_other_configuration(tmp_path: Path) -> None:
+@pytest.mark.parametrize("repository", [True, False])
+def test_a_project_begins_at_its_repository_even_below_other_configuration(repository: bool, tmp_path: Path) -> None:
     inner = tmp_path / "packages" / "a"
     inner.mkdir(parents=True)
     (inner / "pyproject.toml").touch()
-    assert source.root_of_folder(str(inner), "/") == str(inner)
-    (tmp_path / ".git").mkdir()
-    assert source.project_root(str(inner / "src" / "x.py")) == tmp_path
+    if repository:
+        (tmp_path / ".git").mkdir()
+    assert source.project_root(str(inner / "src" / "x.py")) == (tmp_path if repository else inner)
 
 
 def test_a_project_without_marks_is_the_current_folder_or_what_is_above_its_packages(
