@@ -13,18 +13,17 @@ if TYPE_CHECKING:
 
 
 def write(findings: Sequence[Finding], stream: TextIO, context: Context) -> None:
-    names = {rule.code: rule.name for rule in context.rules()}
     document = {
         "tool": "torchmp",
         "version": context.version,
-        "findings": [_finding(finding, names.get(finding.code, "")) for finding in findings],
+        "findings": [_finding(finding) for finding in findings],
         "problems": [{"path": path, "problem": problem} for path, problem in context.problems],
     }
     json.dump(document, stream, indent=2)
     stream.write("\n")
 
 
-def _finding(finding: Finding, rule: str) -> dict[str, object]:
+def _finding(finding: Finding) -> dict[str, object]:
     return {
         "path": finding.path,
         "line": finding.line,
@@ -32,7 +31,7 @@ def _finding(finding: Finding, rule: str) -> dict[str, object]:
         "end_line": finding.end_line,
         "end_column": finding.end_column + 1,
         "code": finding.code,
-        "rule": rule,
+        "rule": finding.rule,
         "message": finding.message,
         "way": [{"path": step.path, "line": step.line, "text": step.text} for step in finding.way],
     }

@@ -1,0 +1,210 @@
+"""torch, multiprocessing and their relatives as tables: a row for each way over the boundary.
+
+Learned from the sources and documentation of CPython 3.10 to 3.15 and torch 1.9 to 2.13, and of the libraries named.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ..semantics.callers import Deferred
+
+MULTIPROCESSING = (
+    "torch.multiprocessing.",
+    "multiprocessing.context.",
+    "multiprocessing.process.",
+    "multiprocessing.synchronize.",
+    "multiprocessing.managers.",
+    "multiprocessing.queues.",
+    "multiprocessing.",
+)
+THREADS = ("multiprocessing.dummy.", "multiprocessing.pool.ThreadPool", "torch.multiprocessing.pool.ThreadPool")
+
+
+class Parameter(NamedTuple):
+    """An argument of a call that crosses."""
+
+    keyword: str
+    index: int | None
+    role: str
+    """function (runs in the worker), dataset (its sample methods do), value, values (each element), object"""
+
+
+class Api(NamedTuple):
+    """A call by which something crosses."""
+
+    name: str
+    kind: str
+    """loader, process, pool, task, executor, spawn"""
+    parameters: tuple[Parameter, ...]
+    pickles: str = "start"
+    """always; or start: only where the start method is spawn or forkserver"""
+
+
+LOADER = (
+    Parameter("dataset", 0, "dataset"),
+    Parameter("collate_fn", 6, "function"),
+    Parameter("worker_init_fn", 10, "function"),
+)
+KEYWORD_LOADER = tuple(Parameter(p.keyword, 0 if p.index == 0 else None, p.role) for p in LOADER)
+
+LOADERS = {
+    "torch.utils.data.DataLoader": LOADER,
+    "torch.utils.data.dataloader.DataLoader": LOADER,
+    "torchdata.stateful_dataloader.StatefulDataLoader": LOADER,
+    "torch_geometric.loader.DataLoader": KEYWORD_LOADER,
+    "torch_geometric.data.DataLoader": KEYWORD_LOADER,
+    "torch_geometric.loader.DataListLoader": KEYWORD_LOADER,
+    "monai.data.DataLoader": KEYWORD_LOADER,
+    "monai.data.dataloader.DataLoader": KEYWORD_LOADER,
+    "webdataset.WebLoader": KEYWORD_LOADER,
+    "torchio.SubjectsLoader": KEYWORD_LOADER,
+    "dgl.dataloading.GraphDataLoader": KEYWORD_LOADER,
+}
+LOADER_POSITIONS = {"num_workers": 5, "multiprocessing_context": 11}
+
+FUNCTION = (Parameter("func", 0, "function"),)
+INITIALIZER = (Parameter("initializer", 1, "function"), Parameter("initargs", 2, "value"))
+
+MULTIPROCESSING_CALLS = {
+    "Process": Api(
+        "Process",
+        "process",
+        (Parameter("target", 1, "function"), Parameter("args", 3, "value"), Parameter("kwargs", 4, "value")),
+    ),
+    "Pool": Api("Pool", "pool", INITIALIZER),
+    "spawn": Api("spawn", "spawn", (Parameter("fn", 0, "function"), Parameter("args", 1, "value")), "always"),
+    "start_processes": Api("start_processes", "spawn", (Parameter("fn", 0, "function"), Parameter("args", 1, "value"))),
+}
+"""What multiprocessing, torch.multiprocessing and their contexts offer, by bare name."""
+
+PROCESS_CLASSES = frozenset(("Process", "SpawnProcess", "ForkProcess", "ForkServerProcess", "BaseProcess"))
+EXECUTORS = frozenset(
+    ("concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process.ProcessPoolExecutor")
+)
+EXECUTOR = Api(
+    "ProcessPoolExecutor",
+    "executor",
+    (Parameter("initializer", 2, "function"), Parameter("initargs", 3, "value")),
+)
+
+POOL_TASKS = {
+    **{
+        name: Api(f"Pool.{name}", "task", (*FUNCTION, Parameter("iterable", 1, "values")), "always")
+        for name in ("map", "map_async", "imap", "imap_unordered", "starmap", "starmap_async")
+    },
+    **{
+        name: Api(
+            f"Pool.{name}", "task", (*FUNCTION, Parameter("args", 1, "value"), Parameter("kwds", 2, "value")), "always"
+        )
+        for name in ("apply", "apply_async")
+    },
+}
+EXECUTOR_TASKS = {
+    "submit": Api("ProcessPoolExecutor.submit", "task", (Parameter("fn", 0, "function"),), "always"),
+    "map": Api("ProcessPoolExecutor.map", "task", (Parameter("fn", 0, "function"),), "always"),
+}
+
+DATASETS = frozenset(
+    f"torch.utils.data.{module}{name}"
+    for module in ("", "dataset.")
+    for name in ("Dataset", "IterableDataset", "TensorDataset", "Subset", "ConcatDataset", "ChainDataset", "StackDataset")
+) | frozenset(
+    "torch.utils.data.IterDataPipe torch.utils.data.MapDataPipe torchdata.datapipes.iter.IterDataPipe "
+    "torch_geometric.data.Dataset torch_geometric.data.InMemoryDataset torch_geometric.data.OnDiskDataset "
+    "torchvision.datasets.VisionDataset torchvision.datasets.vision.VisionDataset torchvision.datasets.ImageFolder "
+    "torchvision.datasets.DatasetFolder torchvision.datasets.folder.ImageFolder monai.data.Dataset "
+    "monai.data.CacheDataset monai.data.PersistentDataset torchio.SubjectsDataset webdataset.WebDataset".split()
+)
+ITERABLE_DATASETS = frozenset(
+    "torch.utils.data.IterableDataset torch.utils.data.dataset.IterableDataset torch.utils.data.ChainDataset "
+    "torch.utils.data.IterDataPipe torchdata.datapipes.iter.IterDataPipe webdataset.WebDataset".split()
+)
+GRAPH_DATASETS = frozenset(
+    ("torch_geometric.data.Dataset", "torch_geometric.data.InMemoryDataset", "torch_geometric.data.OnDiskDataset")
+)
+DATASET_MODULES = ("torchvision.datasets.", "torchaudio.datasets.", "torchtext.datasets.", "torch_geometric.datasets.")
+"""Every class of these modules is a dataset."""
+
+HOLDERS = frozenset(
+    "torch.utils.data.random_split builtins.map builtins.filter builtins.zip builtins.enumerate "
+    "collections.defaultdict functools.partial operator.truediv torch.utils.data.dataset.random_split".split()
+)
+"""Functions whose result keeps what they were given; a class (capital letter) is taken to keep its arguments."""
+NOT_HOLDERS = frozenset(
+    "threading.Thread torch.Tensor torch.LongTensor torch.FloatTensor pathlib.Path pandas.DataFrame pandas.Series "
+    "collections.Counter random.Random".split()
+)
+PIPELINES = ("webdataset.", "torchdata.", "torch.utils.data.datapipes.", "torch.utils.data.IterDataPipe")
+"""Objects whose methods return a stage that keeps what it was given: `.map(f).select(g)`."""
+
+LAUNCHERS = re.compile(
+    r"(?:pytorch_lightning|lightning(?:\.pytorch)?)(?:\.trainer)?\.Trainer\(\)\."
+    r"(?:fit|validate|test|predict)"
+)
+"""Calls that iterate the loaders which they are given."""
+
+CONSUMERS = frozenset(
+    "builtins.list builtins.tuple builtins.set builtins.next builtins.iter builtins.sum builtins.sorted builtins.max "
+    "builtins.min builtins.any builtins.all builtins.dict builtins.enumerate builtins.zip itertools.islice "
+    "itertools.cycle itertools.chain tqdm.tqdm tqdm.auto.tqdm tqdm.notebook.tqdm tqdm.std.tqdm tqdm.trange "
+    "rich.progress.track".split()
+)
+"""Functions that iterate, now or when their result is, what they are given."""
+
+PRIMITIVES = frozenset(
+    "Value Array Queue JoinableQueue SimpleQueue Lock RLock Semaphore BoundedSemaphore Condition Event Barrier".split()
+)
+
+IMPORT_TIME_DECORATORS = frozenset(("fastcore.script.call_parse", "fastcore.all.call_parse", "fastcore.call_parse"))
+"""Decorators that run the function when its module is the main one, with or without a guard."""
+
+DEFERRED = {
+    "Process": Deferred("target", 1, "args", args_index=3),
+    "Thread": Deferred("target", 1, "args", args_index=3),
+    "submit": Deferred("fn", 0, "rest"),
+    "apply": Deferred("func", 0, "second", args_index=1),
+    "apply_async": Deferred("func", 0, "second", args_index=1),
+    "map": Deferred("func", 0, "unseen"),
+    "imap": Deferred("func", 0, "unseen"),
+    "imap_unordered": Deferred("func", 0, "unseen"),
+    "starmap": Deferred("func", 0, "unseen"),
+    "map_async": Deferred("func", 0, "unseen"),
+    "starmap_async": Deferred("func", 0, "unseen"),
+    "spawn": Deferred("fn", 0, "second", leading=1, args_index=1),
+    "start_processes": Deferred("fn", 0, "second", leading=1, args_index=1),
+    "run_in_executor": Deferred("func", 1, "rest"),
+}
+"""Calls that are given a function and have it called."""
+
+LIBRARIES = frozenset(
+    "torch torchvision torchaudio torchtext torch_geometric torchdata numpy pandas scipy sklearn cv2 PIL h5py lmdb "
+    "pytorch_lightning lightning transformers accelerate monai webdataset tqdm yaml matplotlib joblib "
+    "albumentations timm ray dask omegaconf hydra".split()
+)
+
+WORDS = re.compile(
+    rb"DataLoader|Loader\b|Dataset\b|multiprocessing|\bProcess(?:PoolExecutor)?\b|\bPool\b|\bspawn\b|start_method|start_processes"
+    rb"|get_context|IterDataPipe|\bDatasetFolder|\bImageFolder|torchvision|torchaudio|torch_geometric|call_parse"
+)
+"""No file without one of these words has a crossing, worker code or a start of its own."""
+
+
+def bare(name: str) -> str:
+    """The name that something of multiprocessing has in all its modules, or nothing for everything else."""
+    if name.startswith(THREADS):
+        return ""
+    if name in ("multiprocessing.pool.Pool", "torch.multiprocessing.pool.Pool"):
+        return "Pool"
+    for prefix in MULTIPROCESSING:
+        if name.startswith(prefix):
+            rest = name[len(prefix) :]
+            return rest if "." not in rest else ""
+    return ""
+
+
+def is_dataset_name(name: str) -> bool:
+    if name in DATASETS:
+        return True
+    return name.startswith(DATASET_MODULES) and name.rpartition(".")[2][:1].isupper()

@@ -1,0 +1,459 @@
+"""Crossings: the calls that hand something to a worker, and all that hangs on what they hand over."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..semantics import builtin, classes
+from ..semantics.calls import Arguments, Frame
+from ..semantics.evaluate import Evaluator
+from ..semantics.module import Module, dotted
+from ..semantics.values import (
+    Class,
+    Collection,
+    Constant,
+    External,
+    Function,
+    Hop,
+    Instance,
+    Member,
+    Method,
+    Partial,
+    Result,
+    Source,
+    Value,
+    qualified,
+)
+from . import apis
+from .apis import Api, Parameter
+from .methods import StartMethods, mp_name
+
+MOST_HANGING = 2_000
+API_NAMES = frozenset(
+    {"DataLoader", "Loader", "ProcessPoolExecutor", *apis.MULTIPROCESSING_CALLS, *apis.PROCESS_CLASSES}
+    | {name.rpartition(".")[2] for name in apis.LOADERS}
+    | set(apis.POOL_TASKS)
+    | set(apis.EXECUTOR_TASKS)
+    | {"__init__"}
+)
+
+
+class Crossing(NamedTuple):
+    """One argument of one call that goes from the parent to a worker."""
+
+    api: Api
+    parameter: Parameter
+    source: Source
+    call: ast.Call
+    module: Module
+    frame: Frame
+    methods: frozenset[str]
+    """The start methods under which it can happen."""
+
+    @property
+    def is_pickled(self) -> bool:
+        return self.api.pickles == "always" or bool(self.methods - {"fork"})
+
+    @property
+    def text(self) -> str:
+        return f"{self.api.name}({self.parameter.keyword}=)"
+
+
+class Hanging(NamedTuple):
+    """Something that crosses because it hangs on what was handed over."""
+
+    value: Value
+    way: tuple[Hop, ...]
+
+
+class Call(NamedTuple):
+    """A call of the tables, in one frame."""
+
+    api: Api
+    node: ast.Call
+    module: Module
+    frame: Frame
+    arguments: Arguments
+    methods: frozenset[str]
+
+
+class Crossings:
+    def __init__(self, evaluator: Evaluator, methods: StartMethods, loaders: tuple[str, ...]) -> None:
+        self.evaluator = evaluator
+        self.methods = methods
+        self.loaders = {**apis.LOADERS, **{name: apis.KEYWORD_LOADER for name in loaders}}
+        self._names = API_NAMES | {name.rpartition(".")[2] for name in loaders}
+        self._calls: dict[str, list[Call]] = {}
+
+    def start_afresh(self) -> None:
+        self._calls.clear()
+
+    def of(self, module: Module) -> Iterator[Crossing]:
+        """Every crossing of a module's calls, in each of the ways that the project runs them."""
+        for call in self.calls(module):
+            if call.api.kind == "loader" and has_no_workers(self.evaluator, call.arguments):
+                continue
+            for parameter in call.api.parameters:
+                source = call.arguments.get(parameter.index, parameter.keyword)
+                if source is not None:
+                    yield Crossing(call.api, parameter, source, call.node, module, call.frame, call.methods)
+            if call.api.kind == "task" and call.api.name.startswith("Process"):
+                for label, source in call.arguments.all():
+                    if label != "0" and label != "fn":
+                        role = "values" if call.api.name.endswith("map") else "value"
+                        extra = Parameter(label, None, role)
+                        yield Crossing(call.api, extra, source, call.node, module, call.frame, call.methods)
+
+    def calls(self, module: Module) -> list[Call]:
+        """The calls of the tables that a module makes."""
+        known = self._calls.get(module.path)
+        if known is None:
+            self._calls[module.path] = []
+            known = self._calls[module.path] = list(self._find(module))
+        return known
+
+    def _find(self, module: Module) -> Iterator[Call]:
+        for name in sorted(self._names | self._aliases(module)):
+            for node in list(module.calls.get(name, ())):
+                if self._may_match(node, module):
+                    for frame in self.evaluator.contexts(module.scope_of(node)):
+                        yield from self._matches(node, module, frame)
+        yield from self._objects(module)
+
+    def _may_match(self, node: ast.Call, module: Module) -> bool:
+        frame = self.evaluator.frame_at(node, module)
+        return any(self._api(value, frame) is not None for value in self.evaluator.values(node.func, frame))
+
+    def _matches(self, node: ast.Call, module: Module, frame: Frame) -> Iterator[Call]:
+        if self.evaluator.never(node, frame):
+            return
+        for value in self.evaluator.values(node.func, frame):
+            found = self._api(value, frame)
+            if found is None:
+                continue
+            arguments = self.evaluator.arguments(node, frame)
+            if isinstance(value, Partial):
+                arguments = self.evaluator.joined(value.arguments, arguments)
+            if isinstance(value, External) and value.name.endswith(".__init__") and is_bare_init(node, value):
+                arguments = self.evaluator.without_first(arguments)
+            yield Call(found, node, module, frame, arguments, self._methods(found, value, arguments, module))
+            return
+
+    def _api(self, callee: Value, frame: Frame) -> Api | None:
+        if isinstance(callee, Partial):
+            return self._api(callee.callee, frame)
+        if isinstance(callee, Class):
+            return self._class_api(callee)
+        if isinstance(callee, External):
+            name = callee.name.removesuffix(".__init__")
+            if name in self.loaders:
+                return Api("DataLoader", "loader", self.loaders[name])
+            if name in apis.EXECUTORS:
+                return apis.EXECUTOR
+        name = mp_name(callee).removesuffix(".__init__")
+        if name in apis.PROCESS_CLASSES:
+            return apis.MULTIPROCESSING_CALLS["Process"]
+        if name in apis.MULTIPROCESSING_CALLS:
+            return apis.MULTIPROCESSING_CALLS[name]
+        if isinstance(callee, External) and callee.name.endswith(".Process.__init__"):
+            return apis.MULTIPROCESSING_CALLS["Process"] if mp_process(callee.name.removesuffix(".__init__")) else None
+        if isinstance(callee, Member):
+            if is_pool(callee.owner):
+                return apis.POOL_TASKS.get(callee.name)
+            if is_executor(callee.owner):
+                return apis.EXECUTOR_TASKS.get(callee.name)
+        return None
+
+    def _class_api(self, cls: Class) -> Api | None:
+        """A subclass that has no `__init__` of its own takes the arguments of torch's."""
+        if classes.find_method(self.evaluator, cls, "__init__") is not None:
+            return None
+        for base in classes.library_bases(self.evaluator, cls):
+            if base in self.loaders:
+                return Api(cls.scope.name, "loader", self.loaders[base])
+            if mp_process(base):
+                return apis.MULTIPROCESSING_CALLS["Process"]
+        return None
+
+    def _methods(self, api: Api, callee: Value, arguments: Arguments, module: Module) -> frozenset[str]:
+        if isinstance(callee, Partial):
+            callee = callee.callee
+        if api.kind == "loader":
+            source = arguments.get(apis.LOADER_POSITIONS["multiprocessing_context"], "multiprocessing_context")
+            return self.methods.of_contexts(source, module)
+        if api.kind == "executor":
+            return self.methods.of_contexts(arguments.get(1, "mp_context"), module)
+        if api.kind == "spawn":
+            return self.methods.of_start_processes(api.name, arguments)
+        if api.kind == "task":
+            owner = callee.owner if isinstance(callee, Member) else None
+            if isinstance(owner, Result) and is_pool(owner):
+                return self.methods.of_callee(owner.callee, module)
+            if isinstance(owner, Result):
+                return self.methods.of_contexts(owner.arguments.get(1, "mp_context"), module)
+            return self.methods.of_program(module)
+        return self.methods.of_callee(callee, module)
+
+    def _aliases(self, module: Module) -> set[str]:
+        """Other names under which a module calls what the tables list."""
+        found: set[str] = set()
+        for scope in list(module.scopes.values()):
+            for name, bindings in scope.bindings.items():
+                if name in self._names:
+                    continue
+                for binding in bindings:
+                    if self._may_be_alias(binding, module):
+                        found.add(name)
+        return found
+
+    def _may_be_alias(self, binding: Any, module: Module) -> bool:
+        if binding.kind == "from":
+            if binding.node.name in self._names:
+                return True
+            return bool(binding.node.name[:1].isupper() or "loader" in binding.node.name.lower()) and self._renamed_elsewhere(
+                binding, module
+            )
+        if binding.kind == "class":
+            return bool(binding.node.bases)
+        if binding.kind == "assign" and binding.value is not None:
+            value = binding.value
+            if isinstance(value, ast.Call):
+                inner = dotted(value.func).rpartition(".")[2]
+                return inner == "partial" and bool(value.args) and _last(value.args[0]) in self._names
+            if isinstance(value, ast.IfExp):
+                return _last(value.body) in self._names or _last(value.orelse) in self._names
+            return _last(value) in self._names
+        return False
+
+    def _renamed_elsewhere(self, binding: Any, module: Module) -> bool:
+        """Whether another module of the project offers something of the tables under a name of its own."""
+        node: Any = binding.node
+        origin: Any = getattr(node, "_torchmp_up", None)
+        found = self.evaluator.codebase.find(origin.module or "", module.path, origin.level)
+        if found is None or not found[1] or not apis.WORDS.search(self.evaluator.codebase.data(found[1])):
+            return False
+        values = self.evaluator.bound(binding, self.evaluator.frame_of(binding.scope))
+        return any(isinstance(v, External | Class | Partial) and self._api(v, self.evaluator.frame_of(binding.scope)) for v in values)
+
+    def _objects(self, module: Module) -> Iterator[Call]:
+        """Objects of Process subclasses: what they hold crosses when they are started."""
+        process = Api("Process", "process", (Parameter("self", 0, "object"),))
+        for cls in self.process_classes(module):
+            for made, arguments in self.evaluator.callers.constructions(cls.scope):
+                if not isinstance(arguments.call, ast.Call):
+                    continue
+                holder = Arguments(arguments.call, arguments.frame)
+                holder.positional = [Source(arguments.call, arguments.frame)]
+                methods = self._process_methods(made, module)
+                yield Call(process, arguments.call, arguments.frame.module, arguments.frame, holder, methods)
+
+    def process_classes(self, module: Module) -> Iterator[Class]:
+        for node in module.classes:
+            scope = module.scopes[node]
+            assert scope.parent is not None
+            cls = Class(scope, self.evaluator.frame_of(scope.parent))
+            if any(mp_process(base) for base in classes.library_bases(self.evaluator, cls)) or any(
+                isinstance(base, Member) and mp_name(base) == "Process" for base in self.evaluator.mro(cls)
+            ):
+                yield cls
+
+    def _process_methods(self, cls: Class, module: Module) -> frozenset[str]:
+        for base in self.evaluator.mro(cls):
+            if isinstance(base, Member | External) and (mp_name(base) in apis.PROCESS_CLASSES):
+                return self.methods.of_callee(base, module)
+        return self.methods.of_program(module)
+
+    # what hangs on a crossing
+
+    def hanging(self, source: Source, role: str) -> Iterator[Hanging]:
+        """All that goes over with an argument, each with the way it takes, the nearest first."""
+        values = self.evaluator.of(source)
+        if role == "values":
+            values = tuple(self.evaluator.elements(values))
+        yield from self._all_that_hangs(list(values), source.frame)
+
+    def hanging_on(self, value: Value, frame: Frame) -> Iterator[Hanging]:
+        yield from self._all_that_hangs([value], frame)
+
+    def _all_that_hangs(self, values: list[Value], frame: Frame) -> Iterator[Hanging]:
+        seen: set[tuple[Any, ...]] = set()
+        pending = [(value, value.way) for value in values]
+        while pending and len(seen) < MOST_HANGING:
+            value, way = pending.pop(0)
+            if value.key in seen:
+                continue
+            seen.add(value.key)
+            yield Hanging(value, way)
+            for inner, label in self._held(value):
+                hop = Hop(_node_of(value), _module_of(value) or frame.module, label)
+                pending.append((inner, (*inner.way, hop, *way)))
+
+    def _held(self, value: Value) -> Iterator[tuple[Value, str]]:
+        """What a value holds, so that pickling it pickles that too."""
+        for extra in value.extras:
+            if extra.kind in ("attribute", "entry", "element") and not isinstance(value, Collection | Instance):
+                for inner in self.evaluator.of(extra.source):
+                    yield inner, f".{extra.label}" if extra.kind == "attribute" else "[…]"
+        if isinstance(value, Collection):
+            for index, (key, source) in enumerate(self.evaluator.items(value)):
+                for inner in self.evaluator.of(source):
+                    yield inner, f"[{key!r}]" if key is not None else f"[{index}]"
+        elif isinstance(value, Partial):
+            yield value.callee, "partial"
+            yield from self._arguments_of(value.arguments, "partial")
+        elif isinstance(value, Method):
+            yield value.receiver, f".{value.function.scope.name}"
+        elif isinstance(value, Member):
+            yield value.owner, f".{value.name}"
+        elif isinstance(value, Result):
+            if self._keeps(value):
+                yield from self._arguments_of(value.arguments, qualified(value.callee).rpartition(".")[2])
+                if isinstance(value.callee, Member):
+                    yield value.callee.owner, f".{value.callee.name}()"
+        elif isinstance(value, Instance) and not value.cls.is_local:
+            yield from self._of_instance(value)
+
+    def _arguments_of(self, arguments: Arguments, label: str) -> Iterator[tuple[Value, str]]:
+        for name, source in arguments.all():
+            for inner in self.evaluator.of(source):
+                yield inner, f"{label}[{name}]" if name.isdigit() else f"{label}({name}=)"
+
+    def _keeps(self, value: Result) -> bool:
+        name = value.name.removesuffix("()")
+        if name in apis.NOT_HOLDERS:
+            return False
+        if name in apis.HOLDERS or name.startswith(apis.PIPELINES):
+            return True
+        return builtin.keeps_arguments(value) and not isinstance(value.callee, Member)
+
+    def _of_instance(self, value: Instance) -> Iterator[tuple[Value, str]]:
+        evaluator = self.evaluator
+        reduced = classes.find_method(evaluator, value.cls, "__reduce__") or classes.find_method(
+            evaluator, value.cls, "__reduce_ex__"
+        )
+        if reduced is not None:
+            for inner in evaluator.returned(evaluator.frame(reduced.scope, None, reduced.closure, value)):
+                yield inner, ".__reduce__()"
+            return
+        dropped: frozenset[str] = frozenset()
+        state = classes.find_method(evaluator, value.cls, "__getstate__")
+        if state is not None:
+            if not _copies_attributes(state):
+                for inner in evaluator.returned(evaluator.frame(state.scope, None, state.closure, value)):
+                    yield inner, ".__getstate__()"
+                return
+            dropped = self._dropped(state, value)
+        for extra in value.extras:
+            if extra.kind == "attribute" and extra.label not in dropped:
+                for inner in evaluator.of(extra.source):
+                    yield inner, f".{extra.label}"
+        for name in classes.held_attributes(evaluator, value):
+            if name in dropped:
+                continue
+            for inner in self._attribute(value, name):
+                yield inner, f".{name}"
+        for base, arguments in classes.library_init(evaluator, value):
+            yield from self._arguments_of(arguments, base.rpartition(".")[2])
+
+    def _attribute(self, value: Instance, name: str) -> Iterator[Value]:
+        stored = list(classes.stored(self.evaluator, value, name, WORKER_METHODS))
+        if stored:
+            yield from stored
+        elif classes.is_record(self.evaluator, value.cls):
+            yield from classes.field(self.evaluator, value, name)
+
+    def _dropped(self, state: Function, value: Instance) -> frozenset[str]:
+        """The attributes that a `__getstate__` leaves out or replaces: those it names."""
+        names: set[str] = set()
+        frame = self.evaluator.frame(state.scope, None, state.closure, value)
+        for node in ast.walk(state.node):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                names.add(node.value)
+            elif isinstance(node, ast.Compare | ast.For | ast.comprehension):
+                tables = node.comparators if isinstance(node, ast.Compare) else [node.iter]
+                for table in tables:
+                    for found in self.evaluator.values(table, frame) if isinstance(table, ast.Name | ast.Attribute) else ():
+                        names |= {
+                            str(item.value)
+                            for _, entry in self.evaluator.items(found)
+                            for item in self.evaluator.of(entry)
+                            if isinstance(item, Constant)
+                        }
+        return frozenset(names)
+
+
+WORKER_METHODS = frozenset(("__getitem__", "__getitems__", "__iter__", "__next__", "__setstate__", "run"))
+"""Methods that run behind the boundary: what they store was never handed over."""
+
+
+def _copies_attributes(state: Function) -> bool:
+    for node in ast.walk(state.node):
+        if isinstance(node, ast.Attribute) and node.attr in ("__dict__", "__getstate__"):
+            return True
+        if isinstance(node, ast.Call) and dotted(node.func) in ("vars", "super"):
+            return True
+    return False
+
+
+def has_no_workers(evaluator: Evaluator, arguments: Arguments) -> bool:
+    """Whether a loader is known to work in the parent alone; a count that cannot be seen is not."""
+    source = arguments.get(apis.LOADER_POSITIONS["num_workers"], "num_workers")
+    if source is None:
+        return not arguments.is_open
+    values = evaluator.of(source)
+    return all(isinstance(value, Constant) and value.value in (0, None) for value in values)
+
+
+def is_bare_init(node: ast.Call, callee: External) -> bool:
+    """`DataLoader.__init__(self, …)`, not `super().__init__(…)`."""
+    function = node.func
+    return (
+        isinstance(function, ast.Attribute)
+        and not isinstance(function.value, ast.Call)
+        and callee.name.endswith(".__init__")
+    )
+
+
+def mp_process(name: str) -> bool:
+    return apis.bare(name) in apis.PROCESS_CLASSES
+
+
+def is_pool(value: Value) -> bool:
+    return isinstance(value, Result) and mp_name(value.callee) == "Pool"
+
+
+def is_executor(value: Value) -> bool:
+    return isinstance(value, Result) and value.name.removesuffix("()") in apis.EXECUTORS
+
+
+def _last(node: ast.expr) -> str:
+    return dotted(node).rpartition(".")[2]
+
+
+def _node_of(value: Value) -> ast.AST:
+    if isinstance(value, Result | Partial):
+        return value.arguments.call
+    if isinstance(value, Instance):
+        return value.arguments.call if value.arguments is not None else value.cls.node
+    if isinstance(value, Method):
+        return value.function.node  # type: ignore[no-any-return]
+    if isinstance(value, Member):
+        return _node_of(value.owner)
+    node: ast.AST = getattr(value, "node", ast.Pass(lineno=1, col_offset=0))
+    return node
+
+
+def _module_of(value: Value) -> Module | None:
+    if isinstance(value, Result | Partial):
+        return value.arguments.frame.module
+    if isinstance(value, Instance):
+        return value.arguments.frame.module if value.arguments is not None else value.cls.scope.module
+    if isinstance(value, Method):
+        return value.function.scope.module
+    if isinstance(value, Member):
+        return _module_of(value.owner)
+    if isinstance(value, Function | Class):
+        return value.scope.module
+    return getattr(value, "module", None)

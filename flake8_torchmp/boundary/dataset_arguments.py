@@ -1,0 +1,95 @@
+"""The arguments with which datasets are made, as far as they are paths."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..semantics import classes
+from ..semantics.calls import Arguments, parameters
+from ..semantics.evaluate import Evaluator
+from ..semantics.module import FUNCTIONS, Module
+from ..semantics.values import Class, External, Function, Source
+from .apis import is_dataset_name
+from .datasets import Datasets
+from .paths import Paths
+
+
+class DatasetArgument(NamedTuple):
+    dataset: str
+    parameter: str
+    source: Source
+    module: Module
+    line: int
+
+
+class DatasetArguments:
+    def __init__(self, evaluator: Evaluator, datasets: Datasets, paths: Paths) -> None:
+        self.evaluator = evaluator
+        self.datasets = datasets
+        self.paths = paths
+
+    def of(self, module: Module) -> Iterator[DatasetArgument]:
+        """The path arguments with which a module makes datasets; defaults that a call leaves in force included."""
+        for calls in list(module.calls.values()):
+            for call in calls:
+                yield from self._of_call(call, module)
+
+    def _of_call(self, call: ast.Call, module: Module) -> Iterator[DatasetArgument]:
+        frame = self.evaluator.frame_at(call, module)
+        if not _may_make_object(call.func):
+            return
+        for callee in self.evaluator.values(call.func, frame):
+            arguments = self.evaluator.arguments(call, frame)
+            if isinstance(callee, External) and is_dataset_name(callee.name):
+                yield from self._of_library(callee, arguments, module)
+            elif isinstance(callee, Class) and self.datasets.is_dataset(callee):
+                yield from self._of_project(callee, arguments, module)
+
+    def _of_library(self, callee: External, arguments: Arguments, module: Module) -> Iterator[DatasetArgument]:
+        for name, source in arguments.all():
+            index = int(name) if name.isdigit() else None
+            if self.paths.is_path_of_library(callee.name, index, name):
+                text = callee.name.rpartition(".")[2]
+                yield DatasetArgument(text, "root" if index == 0 else name, source, module, _line(arguments))
+
+    def _of_project(self, cls: Class, arguments: Arguments, module: Module) -> Iterator[DatasetArgument]:
+        for name, source in self._given(cls, arguments):
+            if any(self.paths.relative_literals(source)) and self.paths.is_path_parameter(cls, name):
+                yield DatasetArgument(cls.scope.name, name, source, module, _line(arguments))
+
+    def _given(self, cls: Class, arguments: Arguments) -> Iterator[tuple[str, Source]]:
+        """What each parameter of a constructor gets: an argument, or the default that the call leaves in force."""
+        init = classes.find_method(self.evaluator, cls, "__init__")
+        if init is not None:
+            yield from self._given_to(init, arguments)
+        elif classes.is_record(self.evaluator, cls):
+            for index, (name, (default, owner)) in enumerate(classes.fields(self.evaluator, cls).items()):
+                source = arguments.get(index, name)
+                if source is not None:
+                    yield name, source
+                elif default is not None and not arguments.is_open and not isinstance(default, ast.Call):
+                    yield name, Source(default, classes.class_frame(self.evaluator, owner))
+
+    def _given_to(self, init: Function, arguments: Arguments) -> Iterator[tuple[str, Source]]:
+        assert isinstance(init.scope.node, FUNCTIONS)
+        known = parameters(init.scope.node)
+        for name, parameter in known.items():
+            index = None if parameter.index is None else parameter.index - 1
+            source = arguments.get(index, name) if parameter.kind in ("positional", "keyword") and index != -1 else None
+            if source is not None:
+                yield name, source
+            elif parameter.default is not None and not arguments.is_open:
+                assert init.closure is not None
+                yield name, Source(parameter.default, init.closure)
+
+
+def _may_make_object(function: ast.expr) -> bool:
+    """Classes are named with a capital, or kept in variables and attributes that say so."""
+    name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+    return name[:1].isupper() or "dataset" in name.lower() or name.lower().endswith(("class", "cls")) or name == "cls"
+
+
+def _line(arguments: Arguments) -> int:
+    return getattr(arguments.call, "lineno", 1)

@@ -1,0 +1,76 @@
+"""Dataset classes, and the loaders of the project that are given their objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..semantics import classes
+from ..semantics.evaluate import Evaluator
+from ..semantics.module import Module
+from ..semantics.values import Class, Instance
+from . import apis
+from .crossings import Crossings, has_no_workers
+
+
+class Datasets:
+    def __init__(self, evaluator: Evaluator, crossings: Crossings, bases: tuple[str, ...]) -> None:
+        self.evaluator = evaluator
+        self.crossings = crossings
+        self.bases = frozenset(bases)
+        self._loaders: dict[str, list[tuple[frozenset[int], bool]]] = {}
+
+    def start_afresh(self) -> None:
+        self._loaders.clear()
+
+    def of(self, module: Module) -> Iterator[Class]:
+        for node in module.classes:
+            scope = module.scopes[node]
+            assert scope.parent is not None
+            cls = Class(scope, self.evaluator.frame_of(scope.parent))
+            if self.is_dataset(cls):
+                yield cls
+
+    def is_dataset(self, cls: Class) -> bool:
+        for base in self.evaluator.mro(cls)[1:]:
+            if isinstance(base, Class):
+                name = f"{base.scope.module.name}.{base.scope.name}"
+                if name in self.bases:
+                    return True
+        return any(
+            apis.is_dataset_name(name) or name in self.bases for name in classes.library_bases(self.evaluator, cls)
+        )
+
+    def are_used_in_parent_alone(self, cls: Class) -> bool:
+        """Whether the project shows loaders of a dataset class, and none of them has workers."""
+        loaders = list(self.loaders_of(cls))
+        return bool(loaders) and not any(loaders)
+
+    def loaders_of(self, cls: Class) -> Iterator[bool]:
+        """For each loader of the project that is given objects of a class: whether it may have workers."""
+        codebase = self.evaluator.codebase
+        for path in codebase.users([cls.scope.module.path]):
+            for scopes, has_workers in self._loaders_in(path) if apis.WORDS.search(codebase.data(path)) else ():
+                if id(cls.scope) in scopes:
+                    yield has_workers
+
+    def _loaders_in(self, path: str) -> list[tuple[frozenset[int], bool]]:
+        """For each loader that a file makes: the classes of the objects it is given, and whether it has workers."""
+        known = self._loaders.get(path)
+        if known is None:
+            self._loaders[path] = []
+            module = self.evaluator.codebase.module(path)
+            known = self._loaders[path] = list(self._find(module)) if module is not None else []
+        return known
+
+    def _find(self, module: Module) -> Iterator[tuple[frozenset[int], bool]]:
+        for call in self.crossings.calls(module):
+            source = call.arguments.get(0, "dataset")
+            if call.api.kind != "loader" or source is None:
+                continue
+            scopes = [
+                id(item.scope)
+                for hanging in self.crossings.hanging(source, "dataset")
+                if isinstance(hanging.value, Instance)
+                for item in classes.project_classes(self.evaluator, hanging.value.cls)
+            ]
+            yield frozenset(scopes), not has_no_workers(self.evaluator, call.arguments)

@@ -1,0 +1,69 @@
+"""Where a program names a start method: the text, wherever it stands, and the call that it gets to."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..findings import Step
+from ..semantics.calls import Frame
+from ..semantics.evaluate import Evaluator
+from ..semantics.module import Module
+from ..semantics.values import Constant, Source
+from .crossings import Crossings
+from .methods import mp_name
+
+
+class MethodName(NamedTuple):
+    method: str
+    node: ast.AST
+    """The text that names it."""
+    module: Module
+    call: ast.Call
+    call_module: Module
+    frame: Frame
+    text: str
+    way: tuple[Step, ...]
+    passed: tuple[tuple[ast.AST, Module], ...]
+    """The expressions that it passes on its way."""
+
+
+class MethodNames:
+    def __init__(self, evaluator: Evaluator, crossings: Crossings) -> None:
+        self.evaluator = evaluator
+        self.crossings = crossings
+
+    def of(self, module: Module) -> Iterator[MethodName]:
+        seen: set[tuple[int, int]] = set()
+        for call, frame, source, text in self._arguments(module):
+            for value in self.evaluator.of(source):
+                if isinstance(value, Constant) and isinstance(value.value, str):
+                    key = (id(value.node), id(call))
+                    if key not in seen:
+                        seen.add(key)
+                        yield self._named(value, call, frame, text)
+
+    def _arguments(self, module: Module) -> Iterator[tuple[ast.Call, Frame, Source, str]]:
+        for name in ("set_start_method", "get_context"):
+            for call in module.calls.get(name, ()):
+                for frame in self.evaluator.contexts(module.scope_of(call)):
+                    if any(mp_name(v) == name for v in self.evaluator.values(call.func, frame)):
+                        source = self.evaluator.arguments(call, frame).get(0, "method")
+                        if source is not None:
+                            yield call, frame, source, f"{name}()"
+        for found in self.crossings.calls(module):
+            keyword = {"loader": "multiprocessing_context", "spawn": "start_method"}.get(found.api.kind, "")
+            index = 11 if found.api.kind == "loader" else 5
+            source = found.arguments.get(index, keyword) if keyword else None
+            if source is not None and found.api.name != "spawn":
+                yield found.node, found.frame, source, f"{found.api.name}({keyword}=)"
+
+    def _named(self, value: Constant, call: ast.Call, frame: Frame, text: str) -> MethodName:
+        passed = tuple((hop.node, hop.module) for hop in value.way)
+        steps = [Step(hop.module.path, getattr(hop.node, "lineno", 1), hop.text) for hop in value.way]
+        steps.append(Step(frame.module.path, call.lineno, text))
+        return MethodName(
+            str(value.value), value.node, value.module, call, frame.module, frame, text, tuple(steps), passed
+        )
+

@@ -1,0 +1,145 @@
+"""Under which start methods processes are started: by a context, by what the program sets, or by default."""
+
+from __future__ import annotations
+
+import ast
+
+from ..semantics.calls import Arguments
+from ..semantics.evaluate import Evaluator
+from ..semantics.flow import conditions
+from ..semantics.module import Module
+from ..semantics.values import Constant, External, Member, Result, Source, Value
+from ..settings import START_METHODS, Settings
+from .apis import bare
+from .guards import is_guarded
+from .targets import default_methods
+
+ALL = frozenset(START_METHODS)
+CONTEXT_CLASSES = {
+    "ForkContext": "fork",
+    "ForkProcess": "fork",
+    "SpawnContext": "spawn",
+    "SpawnProcess": "spawn",
+    "ForkServerContext": "forkserver",
+    "ForkServerProcess": "forkserver",
+}
+
+
+class StartMethods:
+    """Answers, for one project and its settings, how processes come into being."""
+
+    def __init__(self, evaluator: Evaluator, settings: Settings) -> None:
+        self.evaluator = evaluator
+        self.default = default_methods(settings)
+        self._program: dict[str, frozenset[str]] = {}
+
+    def start_afresh(self) -> None:
+        self._program.clear()
+
+    def of_program(self, module: Module) -> frozenset[str]:
+        """The default method where a module's code runs, as the programs that use it set it."""
+        known = self._program.get(module.path)
+        if known is None:
+            self._program[module.path] = self.default
+            known = self._program[module.path] = self._set_by_program(module)
+        return known
+
+    def _set_by_program(self, module: Module) -> frozenset[str]:
+        codebase = self.evaluator.codebase
+        found: set[str] = set()
+        certain = False
+        for path in codebase.users([module.path]):
+            if b"set_start_method" not in codebase.data(path):
+                continue
+            other = codebase.module(path)
+            if other is None:
+                continue
+            for call in other.calls.get("set_start_method", ()):
+                frame = self.evaluator.frame_at(call, other)
+                if not any(mp_name(value) == "set_start_method" for value in self.evaluator.values(call.func, frame)):
+                    continue
+                source = self.evaluator.arguments(call, frame).get(0, "method")
+                found |= self._named(source)
+                certain = certain or not any(
+                    not is_guarded(self.evaluator, call, other) or "__name__" not in ast.unparse(condition.test)
+                    for condition in conditions(call)
+                )
+        return frozenset(found) if certain else frozenset(found) | self.default
+
+    def _named(self, source: Source | None) -> frozenset[str]:
+        """The methods that an argument can name."""
+        if source is None:
+            return ALL
+        found: set[str] = set()
+        for value in self.evaluator.of(source):
+            if isinstance(value, Constant) and value.value in ALL:
+                found.add(str(value.value))
+            elif isinstance(value, Constant) and value.value is None:
+                found |= self.default
+            else:
+                return ALL
+        return frozenset(found)
+
+    def of_context(self, context: Value, module: Module) -> frozenset[str]:
+        """The methods of a context object, or of its name."""
+        if isinstance(context, Constant):
+            if context.value is None:
+                return self.of_program(module)
+            return frozenset((str(context.value),)) if context.value in ALL else ALL
+        if isinstance(context, Result):
+            name = mp_name(context.callee)
+            if name == "get_context":
+                source = context.arguments.get(0, "method")
+                if source is None:
+                    return self.of_program(module)
+                values = self.evaluator.of(source)
+                if all(isinstance(value, Constant) and value.value is None for value in values):
+                    return self.of_program(module)
+                return self._named(source)
+            if name in CONTEXT_CLASSES:
+                return frozenset((CONTEXT_CLASSES[name],))
+        if isinstance(context, External) and bare(context.name + ".x") == "x":
+            return self.of_program(module)
+        return ALL
+
+    def of_contexts(self, source: Source | None, module: Module) -> frozenset[str]:
+        """The methods that an argument like `multiprocessing_context=` chooses."""
+        if source is None:
+            return self.of_program(module)
+        found: set[str] = set()
+        for value in self.evaluator.of(source):
+            found |= self.of_context(value, module)
+        return frozenset(found)
+
+    def of_callee(self, callee: Value, module: Module) -> frozenset[str]:
+        """The methods of what is called: `ctx.Process`, `mp.Pool`, `ForkProcess`."""
+        if isinstance(callee, Member):
+            return self.of_context(callee.owner, module)
+        if isinstance(callee, External):
+            name = bare(callee.name)
+            if name in CONTEXT_CLASSES:
+                return frozenset((CONTEXT_CLASSES[name],))
+        return self.of_program(module)
+
+    def of_start_processes(self, name: str, arguments: Arguments) -> frozenset[str]:
+        """torch's own launchers: spawn unless told otherwise; `spawn` never does anything else."""
+        source = arguments.get(5, "start_method")
+        if name == "spawn" or (source is None and not arguments.open_keywords):
+            return frozenset(("spawn",))
+        return self._named(source)
+
+
+def mp_name(value: Value) -> str:
+    """The bare name of something of multiprocessing, also when it is taken from a context object; or nothing."""
+    if isinstance(value, External):
+        return bare(value.name)
+    if isinstance(value, Member) and is_context(value.owner):
+        return value.name
+    return ""
+
+
+def is_context(value: Value) -> bool:
+    return isinstance(value, Result) and (
+        mp_name(value.callee) == "get_context" or mp_name(value.callee).endswith("Context")
+    )
+

@@ -1,0 +1,172 @@
+"""What rules ask: one object with the knowledge about a project's boundary."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from .. import source
+from ..findings import Finding, Step
+from ..semantics.codebase import Codebase
+from ..semantics.evaluate import Evaluator
+from ..semantics.module import Module, ancestors, up
+from ..semantics.values import Class, Function, Hop, Instance, Value
+from ..settings import Settings
+from .apis import DEFERRED, LOADER, Api
+from .crossings import Crossings
+from .dataset_arguments import DatasetArgument, DatasetArguments
+from .datasets import Datasets
+from .method_names import MethodNames
+from .methods import StartMethods
+from .paths import Paths
+from .starts import Starts
+from .state import State
+from .workers import Workers
+
+
+UNSEEN_LOADER = Api("a DataLoader", "loader", LOADER)
+
+
+class HandedOver(NamedTuple):
+    """A value that crosses, or hangs on one that does."""
+
+    value: Value
+    way: tuple[Hop, ...]
+    place: tuple[ast.AST, Module, str]
+    """Where it crosses: the argument, its module, and the call in words."""
+    api: Api
+    methods: frozenset[str]
+
+    @property
+    def is_pickled(self) -> bool:
+        return self.api.pickles == "always" or bool(self.methods - {"fork"})
+
+    @property
+    def is_imported_again(self) -> bool:
+        """Whether the worker imports the program's modules anew."""
+        return bool(self.methods - {"fork"})
+
+
+class Model:
+    def __init__(self, codebase: Codebase, settings: Settings) -> None:
+        self.codebase = codebase
+        self.settings = settings
+        self.evaluator = Evaluator(codebase, DEFERRED)
+        self.methods = StartMethods(self.evaluator, settings)
+        self.crossings = Crossings(self.evaluator, self.methods, settings.loaders)
+        self.datasets = Datasets(self.evaluator, self.crossings, settings.dataset_bases)
+        self.workers = Workers(
+            self.evaluator, self.crossings, self.methods, self.datasets, settings.worker_functions
+        )
+        self.starts = Starts(self.evaluator, self.crossings, self.methods)
+        self.state = State(self.evaluator)
+        self.paths = Paths(self.evaluator)
+        self._dataset_arguments = DatasetArguments(self.evaluator, self.datasets, self.paths)
+        self.method_names = MethodNames(self.evaluator, self.crossings)
+        self._handed_over: dict[str, list[HandedOver]] = {}
+
+    def start_afresh(self) -> None:
+        """Before each file that is looked at: what is found never depends on what was looked at before."""
+        self._handed_over.clear()
+        for part in (
+            self.evaluator,
+            self.methods,
+            self.crossings,
+            self.datasets,
+            self.workers,
+            self.starts,
+            self.state,
+        ):
+            part.start_afresh()
+
+    def handed_over(self, module: Module) -> list[HandedOver]:
+        """All that goes from the parent to workers because of what a module does or defines."""
+        known = self._handed_over.get(module.path)
+        if known is None:
+            known = self._handed_over[module.path] = [*self._by_calls(module), *self._by_datasets(module)]
+        return known
+
+    def _by_calls(self, module: Module) -> Iterator[HandedOver]:
+        for crossing in self.crossings.of(module):
+            place = (crossing.source.node, crossing.source.frame.module, crossing.text)
+            for hanging in self.crossings.hanging(crossing.source, crossing.parameter.role):
+                yield HandedOver(hanging.value, hanging.way, place, crossing.api, crossing.methods)
+
+    def _by_datasets(self, module: Module) -> Iterator[HandedOver]:
+        """A dataset class that no loader of the project is given is meant for somebody else's."""
+        for cls in self.datasets.of(module):
+            if list(self.datasets.loaders_of(cls)):
+                continue
+            place = (cls.node, module, f"the dataset {cls.scope.name}")
+            for hanging in self.crossings.hanging_on(Instance(cls, None), self.evaluator.frame_of(module.scope)):
+                node = getattr(hanging.value, "node", None)
+                if node is not None and any(item is cls.node for item in ancestors(node)):
+                    yield HandedOver(hanging.value, hanging.way, place, UNSEEN_LOADER, self.methods.of_program(module))
+
+    def dataset_arguments(self, module: Module) -> Iterator[DatasetArgument]:
+        """The path arguments with which a module makes datasets, their own defaults included."""
+        yield from self._dataset_arguments.of(module)
+
+    def keeps_workers(self, module: Module) -> bool:
+        """Whether a loader of the module keeps its workers, so that they miss even what a fork would show."""
+        return any("persistent_workers" in call.arguments.keywords for call in self.crossings.calls(module))
+
+    def finding(
+        self, code: str, message: str, node: ast.AST, module: Module, way: Iterable[Step] = (), cause: str = ""
+    ) -> Finding:
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        end_line = getattr(node, "end_lineno", None) or line
+        end_column = getattr(node, "end_col_offset", None) or column
+        return Finding(
+            path=module.path,
+            line=line,
+            column=_characters(module, line, column),
+            code=code,
+            message=message,
+            end_line=end_line,
+            end_column=_characters(module, end_line, end_column),
+            way=tuple(way),
+            cause=cause,
+        )
+
+    def reference(self, handed: HandedOver, definition: Function | Class) -> tuple[ast.AST, Module]:
+        """The expression by which a function or class leaves its place on the way to a worker."""
+        value = handed.value
+        if isinstance(value, Instance) and value.arguments is not None and isinstance(value.arguments.call, ast.Call):
+            return value.arguments.call.func, value.arguments.frame.module
+        for hop in handed.way:
+            if isinstance(hop.node, ast.Name | ast.Attribute):
+                return hop.node, hop.module
+        return definition.node, definition.scope.module
+
+    def pickled_under(self, handed: HandedOver) -> str:
+        """The start methods under which pickling fails, in words."""
+        if handed.api.pickles == "always":
+            return "every start method"
+        return ", ".join(name for name in ("spawn", "forkserver") if name in handed.methods)
+
+    @staticmethod
+    def is_program_file(module: Module) -> bool:
+        """`__main__.py`: run by `python -m`, it is never imported again by a child."""
+        return module.path.endswith("__main__.py")
+
+    @staticmethod
+    def is_called(node: ast.AST) -> bool:
+        """Whether a name is called where it stands."""
+        holder = up(node)
+        return isinstance(holder, ast.Call) and holder.func is node
+
+    def steps(self, way: Iterable[Hop], last: tuple[ast.AST, Module, str]) -> tuple[Step, ...]:
+        """A value's way in words, from where it is made to where it crosses."""
+        found: list[Step] = []
+        for hop in (*way, Hop(*last)):
+            step = Step(hop.module.path, getattr(hop.node, "lineno", 1), hop.text)
+            if not found or found[-1] != step:
+                found.append(step)
+        return tuple(found)
+
+
+def _characters(module: Module, line: int, column: int) -> int:
+    lines = module.lines
+    return source.character_column(lines[line - 1], column) if column and line <= len(lines) else column

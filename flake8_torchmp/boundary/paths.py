@@ -1,0 +1,291 @@
+"""Paths: which expressions are relative path literals, and which parameters are paths because they get opened."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..semantics import classes
+from ..semantics.calls import parameters, receiver_name
+from ..semantics.evaluate import Evaluator
+from ..semantics.module import FUNCTIONS, Module, Scope, body_nodes
+from ..semantics.values import Class, Constant, External, Function, Member, Method, Result, Source, Text, Value
+
+_DRIVE = re.compile(r"^[A-Za-z]:[\\/]|^\\\\|^[a-z][a-z0-9+.-]*:")
+
+PATH_CLASSES = frozenset(f"pathlib.{name}" for name in ("Path", "PurePath", "PosixPath", "WindowsPath", "PurePosixPath"))
+PASSING = frozenset(
+    "os.path.join os.path.normpath os.path.normcase os.path.dirname os.fspath builtins.str os.path.join "
+    "os.path.splitext posixpath.join".split()
+)
+"""Functions whose result is as relative as their first argument."""
+RESOLVING = frozenset("os.path.abspath os.path.realpath".split())
+PASSING_METHODS = frozenset(
+    "joinpath with_suffix with_name with_stem as_posix expanduser format rstrip strip replace relative_to".split()
+)
+OPENING_METHODS = frozenset("open read_text read_bytes iterdir glob rglob write_text write_bytes".split())
+LOOKING_METHODS = OPENING_METHODS | frozenset("exists is_file is_dir stat mkdir".split())
+
+OPENERS = frozenset(
+    "builtins.open io.open codecs.open os.open os.listdir os.scandir os.walk glob.glob glob.iglob gzip.open bz2.open "
+    "lzma.open zipfile.ZipFile tarfile.open tarfile.TarFile sqlite3.connect wave.open shelve.open dbm.open "
+    "numpy.load numpy.loadtxt numpy.genfromtxt numpy.fromfile numpy.memmap numpy.save "
+    "torch.load torch.jit.load torchvision.io.read_image torchvision.io.read_video torchvision.io.read_file "
+    "torchaudio.load torchaudio.info PIL.Image.open cv2.imread cv2.VideoCapture cv2.imwrite h5py.File "
+    "pandas.read_csv pandas.read_table pandas.read_pickle pandas.read_parquet pandas.read_json pandas.read_excel "
+    "pandas.read_feather pandas.read_hdf pandas.HDFStore lmdb.open lmdb.Environment imageio.imread imageio.v2.imread "
+    "imageio.v3.imread skimage.io.imread scipy.io.loadmat scipy.io.wavfile.read soundfile.read soundfile.SoundFile "
+    "librosa.load nibabel.load tifffile.imread rasterio.open zarr.open decord.VideoReader av.open joblib.load "
+    "pyarrow.parquet.read_table pyarrow.memory_map xml.etree.ElementTree.parse safetensors.torch.load_file "
+    "safetensors.safe_open pydicom.dcmread SimpleITK.ReadImage trimesh.load laspy.read nrrd.read jpeg4py.JPEG "
+    "lycon.load mmcv.imread netCDF4.Dataset xarray.open_dataset tables.open_file".split()
+)
+LOOKERS = OPENERS | frozenset(
+    "os.path.exists os.path.isfile os.path.isdir os.path.getsize os.stat os.makedirs os.mkdir os.path.getmtime".split()
+)
+PATH_PARAMETERS = re.compile(
+    r"(?:^|_)(?:root|path|paths|dir|dirs|directory|folder|file|filename|files|fname|filepath|filelist|csv|location)$"
+)
+
+
+class Literal(NamedTuple):
+    """A relative path that the program spells out."""
+
+    node: ast.expr
+    module: Module
+    text: str
+    value: Value
+
+
+def is_relative(text: str) -> bool:
+    return bool(text) and not text.startswith(("/", "~", "$", "{", "%", "<")) and not _DRIVE.match(text)
+
+
+class Paths:
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+
+    def relative_literals(self, source: Source) -> Iterator[Literal]:
+        """The relative path literals that an expression can be, whole or as its beginning."""
+        for value in self.evaluator.of(source):
+            yield from self._literals(value, 0)
+
+    def _literals(self, value: Value, depth: int) -> Iterator[Literal]:
+        if type(value) is Constant:
+            if isinstance(value.value, str) and is_relative(value.value):
+                yield Literal(value.node, value.module, value.value, value)
+        elif isinstance(value, Text):
+            if is_relative(value.start) and ("/" in value.start or value.start.startswith(".")):
+                yield Literal(value.node, value.module, value.start + "…", value)
+        elif isinstance(value, Result) and depth < 6:
+            inner = self._base_of(value)
+            if isinstance(inner, Source):
+                for part in self.evaluator.of(inner):
+                    for literal in self._literals(part, depth + 1):
+                        yield self._widened(literal, value)
+            elif inner is not None:
+                for literal in self._literals(inner, depth + 1):
+                    yield self._widened(literal, value)
+
+    @staticmethod
+    def _widened(literal: Literal, value: Result) -> Literal:
+        """`Path("data")` rather than the text inside it, where both stand in the same expression."""
+        call = value.arguments.call
+        if isinstance(call, ast.expr) and any(part is literal.node for part in ast.walk(call)):
+            return literal._replace(node=call, value=value)
+        return literal._replace(value=value)
+
+    def _base_of(self, value: Result) -> Source | Value | None:
+        """What a path is built on: as relative as it is."""
+        callee = value.callee
+        if isinstance(callee, External):
+            if callee.name in PATH_CLASSES | PASSING | {"operator.truediv", "os.path.expanduser"}:
+                return value.arguments.get(0)
+            return None
+        if isinstance(callee, Member) and callee.name in PASSING_METHODS:
+            return callee.owner
+        return None
+
+    def opened(self, node: ast.Call, module: Module) -> Source | None:
+        """The path that a call opens, if it opens one."""
+        frame = self.evaluator.frame_at(node, module)
+        for callee in self.evaluator.values(node.func, frame):
+            arguments = self.evaluator.arguments(node, frame)
+            if isinstance(callee, External) and callee.name in OPENERS:
+                return arguments.get(0, "file") or arguments.get(None, "path") or arguments.get(None, "name")
+            if isinstance(callee, Member) and callee.name in OPENING_METHODS and isinstance(node.func, ast.Attribute):
+                return Source(node.func.value, frame)
+        return None
+
+    @staticmethod
+    def is_choice(literal: Literal) -> bool:
+        """A default on the command line: the user's to choose."""
+        return any("parse_args" in hop.text for hop in literal.value.way)
+
+    # parameters that are paths
+
+    def is_path_parameter(self, cls: Class, name: str) -> bool:
+        """Whether what a class is made with under a name is opened, unresolved, by its methods."""
+        return _Flow(self.evaluator, cls).opens(name)
+
+    def is_path_of_library(self, qualified: str, index: int | None, name: str) -> bool:
+        if name and not name.isdigit():
+            return bool(PATH_PARAMETERS.search(name))
+        return index == 0
+
+
+class _Flow:
+    """Follows a constructor's parameter through a class to a call that opens it."""
+
+    def __init__(self, evaluator: Evaluator, cls: Class) -> None:
+        self.evaluator = evaluator
+        self.cls = cls
+        self.attributes: set[str] = set()
+        self.seen: set[tuple[int, str]] = set()
+
+    def opens(self, name: str) -> bool:
+        init = classes.find_method(self.evaluator, self.cls, "__init__")
+        if init is None:
+            if not classes.is_record(self.evaluator, self.cls):
+                return bool(PATH_PARAMETERS.search(name))
+            self.attributes.add(name)
+        elif self._function(init.scope, {name}):
+            return True
+        methods = [
+            cls.scope.module.scopes[node]
+            for cls in classes.project_classes(self.evaluator, self.cls)
+            for node in cls.node.body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
+        for _ in range(2):
+            if any(self._function(scope, set()) for scope in methods):
+                return True
+            self.seen.clear()
+        return False
+
+    def _function(self, scope: Scope, names: set[str], depth: int = 0) -> bool:
+        """Whether a function opens one of its names, or an attribute that holds the path."""
+        key = (id(scope), ",".join(sorted(names)))
+        if key in self.seen or depth > 4:
+            return False
+        self.seen.add(key)
+        names = set(names)
+        receiver = receiver_name(scope)
+        assert isinstance(scope.node, FUNCTIONS)
+        for node in body_nodes(scope.node):
+            if isinstance(node, ast.Assign):
+                self._assign(node.targets, node.value, names, receiver)
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                self._assign([node.target], node.value, names, receiver)
+        return any(
+            self._call(node, scope, names, receiver, depth)
+            for node in body_nodes(scope.node)
+            if isinstance(node, ast.Call)
+        )
+
+    def _assign(self, targets: list[ast.expr], value: ast.expr, names: set[str], receiver: str) -> None:
+        for target in targets:
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+                for inner, part in zip(target.elts, value.elts):
+                    self._assign([inner], part, names, receiver)
+            elif isinstance(target, ast.Name):
+                if self._carries(value, names, receiver):
+                    names.add(target.id)
+                elif self._resolves(value, names, receiver):
+                    names.discard(target.id)
+            elif _is_attribute(target, receiver) and self._carries(value, names, receiver):
+                self.attributes.add(target.attr)  # type: ignore[attr-defined]
+
+    def _carries(self, node: ast.expr, names: set[str], receiver: str) -> bool:
+        """Whether an expression is the path, or begins with it."""
+        if isinstance(node, ast.Name):
+            return node.id in names
+        if isinstance(node, ast.Attribute):
+            return _is_attribute(node, receiver) and node.attr in self.attributes
+        if isinstance(node, ast.BinOp):
+            return self._carries(node.left, names, receiver)
+        if isinstance(node, ast.JoinedStr):
+            first = node.values[0] if node.values else None
+            return isinstance(first, ast.FormattedValue) and self._carries(first.value, names, receiver)
+        if isinstance(node, ast.IfExp):
+            return self._carries(node.body, names, receiver) or self._carries(node.orelse, names, receiver)
+        if isinstance(node, ast.BoolOp):
+            return any(self._carries(value, names, receiver) for value in node.values)
+        if isinstance(node, ast.Call):
+            function = node.func
+            last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            if last in ("abspath", "realpath", "resolve", "absolute"):
+                return False
+            if isinstance(function, ast.Attribute) and last in PASSING_METHODS:
+                if self._carries(function.value, names, receiver):
+                    return True
+            if last in ("join", "Path", "PurePath", "str", "expanduser", "normpath", "fspath", "format"):
+                return bool(node.args) and self._carries(node.args[0], names, receiver)
+        return False
+
+    def _resolves(self, node: ast.expr, names: set[str], receiver: str) -> bool:
+        if not isinstance(node, ast.Call):
+            return False
+        function = node.func
+        last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        inner = [*node.args[:1], *([function.value] if isinstance(function, ast.Attribute) else [])]
+        return last in ("abspath", "realpath", "resolve", "absolute") and any(
+            self._carries(part, names, receiver) or self._resolves(part, names, receiver) for part in inner
+        )
+
+    def _call(self, node: ast.Call, scope: Scope, names: set[str], receiver: str, depth: int) -> bool:
+        function = node.func
+        if isinstance(function, ast.Attribute) and function.attr in LOOKING_METHODS:
+            if self._carries(function.value, names, receiver):
+                return True
+        given: list[tuple[int | None, str]] = []
+        for index, argument in enumerate(node.args):
+            if self._carries(argument, names, receiver):
+                given.append((index, ""))
+        for keyword in node.keywords:
+            if keyword.arg and self._carries(keyword.value, names, receiver):
+                given.append((None, keyword.arg))
+        if not given:
+            return False
+        frame = self.evaluator.frame_at(node, scope.module)
+        return any(
+            self._given(callee, given, depth) for callee in self.evaluator.values(function, frame)
+        )
+
+    def _given(self, callee: Value, given: list[tuple[int | None, str]], depth: int) -> bool:
+        if isinstance(callee, External):
+            if callee.name in LOOKERS:
+                return any(index == 0 or name in ("file", "path", "name", "filename") for index, name in given)
+            if callee.name.endswith(".__init__"):
+                return any(index == 0 or bool(PATH_PARAMETERS.search(name)) for index, name in given)
+            return False
+        target = callee
+        if isinstance(callee, Class):
+            found = classes.find_method(self.evaluator, callee, "__init__")
+            if found is not None:
+                inner = _Flow(self.evaluator, callee)
+                return depth < 3 and any(inner.opens(p) for p in _names_of(found.scope, given, shift=1))
+            return False
+        if isinstance(callee, Method):
+            target = callee.function
+            return self._function(target.scope, set(_names_of(target.scope, given, shift=1)), depth + 1)
+        if isinstance(target, Function):
+            return self._function(target.scope, set(_names_of(target.scope, given, shift=0)), depth + 1)
+        return False
+
+
+def _names_of(scope: Scope, given: list[tuple[int | None, str]], shift: int) -> list[str]:
+    assert isinstance(scope.node, FUNCTIONS)
+    known = parameters(scope.node)
+    found: list[str] = []
+    for index, name in given:
+        for parameter in known.values():
+            if parameter.name == name or (index is not None and parameter.index == index + shift):
+                found.append(parameter.name)
+    return found
+
+
+def _is_attribute(node: Any, receiver: str) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == (receiver or "self")

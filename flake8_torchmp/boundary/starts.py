@@ -1,0 +1,270 @@
+"""Starts: what starts processes, and what of it runs when a module is imported."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..semantics import classes
+from ..semantics.calls import Frame
+from ..semantics.evaluate import Evaluator
+from ..semantics.module import COMPREHENSIONS, FUNCTIONS, Module, body_nodes, children
+from ..semantics.values import Class, External, Function, Instance, Member, Method, Partial, Result, Value, qualified
+from . import apis
+from .crossings import Crossings, has_no_workers, is_executor, mp_process
+from .guards import is_guarded, runs_at_import
+from .methods import StartMethods, mp_name
+
+DEEPEST = 6
+LOOPS = (ast.For, ast.AsyncFor)
+
+
+class Start(NamedTuple):
+    """A place where processes are started."""
+
+    node: ast.AST
+    module: Module
+    text: str
+    methods: frozenset[str]
+
+
+class Starts:
+    def __init__(self, evaluator: Evaluator, crossings: Crossings, methods: StartMethods) -> None:
+        self.evaluator = evaluator
+        self.crossings = crossings
+        self.methods = methods
+        self._inside: dict[int, Start | None] = {}
+
+    def start_afresh(self) -> None:
+        self._inside.clear()
+
+    def at_import(self, module: Module) -> Iterator[tuple[ast.AST, Start]]:
+        """What starts processes when a module is imported: the node at module level, and the start it leads to."""
+        frame = self.evaluator.frame_of(module.scope)
+        for node in import_nodes(module):
+            if not isinstance(node, (*INTERESTING, *LOOPS)) or is_guarded(self.evaluator, node, module):
+                continue
+            inner = self.evaluator.frame_in(module.scope_of(node), frame)
+            start = self.of_node(node, inner, 0)
+            if start is not None:
+                yield node, start
+        yield from self._decorated(module)
+
+    def _decorated(self, module: Module) -> Iterator[tuple[ast.AST, Start]]:
+        """Functions that a decorator runs when the module is imported."""
+        for node in module.functions:
+            if isinstance(node, ast.Lambda) or not runs_at_import(node, module):
+                continue
+            frame = self.evaluator.frame_of(module.scope)
+            for decorator in node.decorator_list:
+                if not self._runs_its_function(decorator, frame) or is_guarded(self.evaluator, node, module):
+                    continue
+                scope = module.scopes[node]
+                start = self.inside(self.evaluator.frame(scope, None, frame, None), 1)
+                if start is not None:
+                    yield decorator, start
+
+    def _runs_its_function(self, decorator: ast.expr, frame: Frame) -> bool:
+        for value in self.evaluator.values(decorator, frame):
+            if isinstance(value, External) and value.name in apis.IMPORT_TIME_DECORATORS:
+                return True
+            if isinstance(value, Function) and isinstance(value.node, ast.FunctionDef):
+                arguments = value.node.args.args
+                name = arguments[0].arg if arguments else ""
+                for node in body_nodes(value.node, nested=False):
+                    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+                    if called and not is_guarded(self.evaluator, node, value.scope.module):
+                        return True
+        return False
+
+    def of_node(self, node: ast.AST, frame: Frame, depth: int) -> Start | None:
+        """The start that evaluating one node leads to, itself or in what it calls."""
+        if isinstance(node, ast.Call):
+            return self._of_call(node, frame, depth)
+        iterated: list[ast.expr] = []
+        if isinstance(node, LOOPS):
+            iterated = [node.iter]
+        elif isinstance(node, COMPREHENSIONS):
+            iterated = [generator.iter for generator in node.generators]
+        elif isinstance(node, ast.Starred | ast.YieldFrom):
+            iterated = [node.value]
+        elif isinstance(node, ast.Assign) and any(isinstance(target, ast.Tuple | ast.List) for target in node.targets):
+            iterated = [node.value]
+        for expression in iterated:
+            start = self._iterates(expression, frame)
+            if start is not None:
+                return start
+        return None
+
+    def _iterates(self, expression: ast.expr, frame: Frame) -> Start | None:
+        for value in self.evaluator.values(expression, frame):
+            loader = self._loader_in(value)
+            if loader is not None:
+                return self._loader_start(loader, expression, frame)
+        return None
+
+    def _loader_start(self, loader: Result | Instance, node: ast.AST, frame: Frame) -> Start | None:
+        methods = self._loader_methods(loader, frame.module)
+        return Start(node, frame.module, "iterates a DataLoader with workers", methods)
+
+    def _loader_methods(self, loader: Value, module: Module) -> frozenset[str]:
+        arguments = loader.arguments if isinstance(loader, Result | Instance) else None
+        source = arguments.get(11, "multiprocessing_context") if arguments is not None else None
+        return self.methods.of_contexts(source, module)
+
+    def _loader_in(self, value: Value, depth: int = 0) -> Result | Instance | None:
+        """A loader with workers that a value is, or that iterating it iterates."""
+        if isinstance(value, Result):
+            name = value.name.removesuffix("()")
+            if name in self.crossings.loaders:
+                return None if has_no_workers(self.evaluator, value.arguments) else value
+            if depth < 4 and isinstance(value.callee, External):
+                for _, source in value.arguments.all():
+                    for inner in self.evaluator.of(source):
+                        found = self._loader_in(inner, depth + 1)
+                        if found is not None:
+                            return found
+        elif isinstance(value, Instance):
+            for base, arguments in classes.library_init(self.evaluator, value):
+                if base in self.crossings.loaders:
+                    return None if has_no_workers(self.evaluator, arguments) else value
+            return self._iterable_loader(value, depth)
+        return None
+
+    def _iterable_loader(self, value: Instance, depth: int) -> Result | Instance | None:
+        """An object whose `__iter__` iterates a loader that it keeps."""
+        method = classes.find_method(self.evaluator, value.cls, "__iter__")
+        if method is None or depth > 2:
+            return None
+        frame = self.evaluator.frame(method.scope, None, method.closure, value)
+        for node in body_nodes(method.node):
+            expressions = [node.iter] if isinstance(node, LOOPS) else []
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("iter", "enumerate"):
+                expressions = node.args[:1]
+            if isinstance(node, ast.YieldFrom):
+                expressions = [node.value]
+            for expression in expressions:
+                inner = self.evaluator.frame_in(method.scope.module.scope_of(expression), frame)
+                for candidate in self.evaluator.values(expression, inner):
+                    found = self._loader_in(candidate, depth + 1)
+                    if found is not None:
+                        return found
+        return None
+
+    def _of_call(self, node: ast.Call, frame: Frame, depth: int) -> Start | None:
+        for callee in self.evaluator.values(node.func, frame):
+            start = self._of_callee(callee, node, frame)
+            if start is not None:
+                return start
+            start = self._through(callee, node, frame, depth)
+            if start is not None:
+                return start
+        return None
+
+    def _of_callee(self, callee: Value, node: ast.Call, frame: Frame) -> Start | None:
+        module = frame.module
+        name = mp_name(callee)
+        if name in ("Pool", "Manager"):
+            return Start(node, module, f"{name}() starts processes", self.methods.of_callee(callee, module))
+        if name in ("spawn", "start_processes"):
+            arguments = self.evaluator.arguments(node, frame)
+            return Start(node, module, f"{name}() starts processes", self.methods.of_start_processes(name, arguments))
+        if isinstance(callee, Member):
+            owner = callee.owner
+            if is_executor(owner) and callee.name in apis.EXECUTOR_TASKS:
+                assert isinstance(owner, Result)
+                methods = self.methods.of_contexts(owner.arguments.get(1, "mp_context"), module)
+                return Start(node, module, f"the executor's {callee.name}() starts processes", methods)
+            if callee.name == "start" and isinstance(owner, Result) and mp_name(owner.callee) in apis.PROCESS_CLASSES:
+                return Start(node, module, "Process.start()", self.methods.of_callee(owner.callee, module))
+            if callee.name == "start" and isinstance(owner, Instance) and self._is_process(owner.cls):
+                return Start(node, module, f"{owner.cls.scope.name}.start()", self.methods.of_program(module))
+            if apis.LAUNCHERS.fullmatch(qualified(callee)):
+                return self._launched(node, frame)
+        if isinstance(callee, External) and callee.name in apis.CONSUMERS:
+            for argument in node.args:
+                start = self._iterates(argument, frame)
+                if start is not None:
+                    return start
+        return None
+
+    def _launched(self, node: ast.Call, frame: Frame) -> Start | None:
+        for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
+            for value in self.evaluator.values(argument, frame):
+                inner = [v for _, s in self.evaluator.items(value) for v in self.evaluator.of(s)]
+                for candidate in (value, *inner):
+                    loader = self._loader_in(candidate)
+                    if loader is not None:
+                        return self._loader_start(loader, node, frame)
+        return None
+
+    def _is_process(self, cls: Class) -> bool:
+        return any(mp_process(base) for base in classes.library_bases(self.evaluator, cls))
+
+    def _through(self, callee: Value, node: ast.Call, frame: Frame, depth: int) -> Start | None:
+        """The start inside a function of the project that is called."""
+        if depth >= DEEPEST:
+            return None
+        arguments = self.evaluator.arguments(node, frame)
+        if isinstance(callee, Partial):
+            arguments = self.evaluator.joined(callee.arguments, arguments)
+            callee = callee.callee
+        if isinstance(callee, Class):
+            instance = Instance(callee, arguments)
+            init = classes.find_method(self.evaluator, callee, "__init__")
+            if init is None:
+                return None
+            owners = classes.project_classes(self.evaluator, callee)
+            inner = classes.init_frame(self.evaluator, instance, next(c for c in owners if c.scope is init.scope.parent))
+            return self.inside(inner, depth + 1) if inner is not None else None
+        if isinstance(callee, Instance):
+            method = classes.find_method(self.evaluator, callee.cls, "__call__")
+            if method is None:
+                return None
+            callee = Method(callee, method)
+        if isinstance(callee, Function | Method):
+            entered = self.evaluator.enter(callee, arguments)
+            return self.inside(entered, depth + 1) if entered is not None else None
+        return None
+
+    def inside(self, frame: Frame, depth: int) -> Start | None:
+        """The first start in a function's body, as one frame runs it."""
+        key = id(frame)
+        if key not in self._inside:
+            self._inside[key] = None
+            self._inside[key] = self._search(frame, depth)
+        return self._inside[key]
+
+    def _search(self, frame: Frame, depth: int) -> Start | None:
+        scope = frame.scope
+        if not isinstance(scope.node, FUNCTIONS):
+            return None
+        for node in body_nodes(scope.node, nested=False):
+            if not isinstance(node, (*INTERESTING, *LOOPS)) or self.evaluator.never(node, frame):
+                continue
+            if is_guarded(self.evaluator, node, scope.module):
+                continue
+            inner = self.evaluator.frame_in(scope.module.scope_of(node), frame)
+            start = self.of_node(node, inner, depth)
+            if start is not None:
+                return start
+        return None
+
+
+INTERESTING = (ast.Call, *COMPREHENSIONS, ast.Starred, ast.YieldFrom, ast.Assign)
+
+
+def import_nodes(module: Module) -> Iterator[ast.AST]:
+    """The nodes that run when a module is imported, in source order: no function bodies."""
+    stack: list[ast.AST] = list(reversed(module.tree.body))
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, ast.Lambda):
+            continue
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            stack.extend(reversed([*node.decorator_list, *node.args.defaults]))
+            continue
+        stack.extend(reversed(children(node)))
+

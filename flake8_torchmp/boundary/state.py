@@ -1,0 +1,508 @@
+"""Module-level state: which global a name is, who changes it, and in which process."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..semantics import classes
+from ..semantics.evaluate import Evaluator
+from ..semantics.flow import conditions
+from ..semantics.module import DEFINITIONS, FUNCTIONS, Binding, Change, Module, Scope, ancestors, dotted, position, root_name, up
+from ..semantics.values import Class, Collection, External, Function, Instance, Member, Method, ModuleValue, Result, Value
+from .apis import PRIMITIVES, WORDS
+from .guards import is_guarded
+from .methods import mp_name
+
+if TYPE_CHECKING:
+    from .workers import Workers
+
+SHUFFLES = frozenset(
+    "random.shuffle numpy.random.shuffle heapq.heappush heapq.heappop heapq.heapify bisect.insort".split()
+)
+RANDOM = ("numpy.random.", "random.", "secrets.")
+RANDOM_TENSORS = frozenset(
+    "torch.rand torch.randn torch.randint torch.randperm torch.normal torch.bernoulli torch.multinomial "
+    "uuid.uuid4 uuid.uuid1 tempfile.mkdtemp tempfile.mkstemp".split()
+)
+GENERATORS = frozenset(("RandomState", "Generator", "default_rng", "Random", "SystemRandom", "SeedSequence", "PCG64"))
+SEEDING = frozenset(
+    "random.seed numpy.random.seed torch.manual_seed torch.random.manual_seed "
+    "pytorch_lightning.seed_everything lightning.seed_everything lightning.pytorch.seed_everything".split()
+)
+
+
+class Global(NamedTuple):
+    """A variable of a module of the project."""
+
+    module: Module
+    name: str
+
+    @property
+    def bindings(self) -> list[Binding]:
+        return self.module.scope.bindings.get(self.name, [])
+
+    @property
+    def text(self) -> str:
+        return f"{self.module.name}.{self.name}"
+
+
+class Mutation(NamedTuple):
+    """A place where a global is changed or bound again."""
+
+    node: ast.AST
+    module: Module
+    kind: str
+    """rebound, changed"""
+
+
+class State:
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.start_afresh()
+
+    def start_afresh(self) -> None:
+        self._mutations: dict[tuple[str, str], list[Mutation]] = {}
+        self._phases: dict[int, str] = {}
+        self._references: dict[int, list[tuple[ast.AST, Module]]] = {}
+
+    # which global
+
+    def read_by(self, scope: Scope) -> Iterator[tuple[ast.expr, Global]]:
+        """The reads of globals of the project in a function's body, in source order."""
+        assert isinstance(scope.node, FUNCTIONS)
+        body: list[Any] = [scope.node.body] if isinstance(scope.node, ast.Lambda) else scope.node.body
+        for statement in body:
+            yield from self.reads_in(statement, scope.module)
+
+    def reads_in(self, root: ast.AST, module: Module) -> Iterator[tuple[ast.expr, Global]]:
+        found: list[tuple[ast.expr, Global]] = []
+        for node in ast.walk(root):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                variable = self.of_name(node, module)
+                if variable is not None:
+                    found.append((node, variable))
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                variable = self.of_attribute(node, module)
+                if variable is not None:
+                    found.append((node, variable))
+        yield from sorted(found, key=lambda item: position(item[0]))
+
+    def of_name(self, node: ast.Name, module: Module) -> Global | None:
+        scope = self.evaluator.scope_binding(node.id, module.scope_of(node))
+        if scope is None:
+            return self._starred(node.id, module)
+        if scope.is_module:
+            return self.origin(Global(module, node.id))
+        bindings = scope.bindings[node.id]
+        if len(bindings) == 1 and bindings[0].kind == "from":  # imported inside the function
+            return self._imported(bindings[0].node, module)
+        return None
+
+    def of_attribute(self, node: ast.Attribute, module: Module) -> Global | None:
+        """`data.VOCAB`, where `data` is a module of the project."""
+        if not dotted(node):
+            return None
+        base = node.value
+        root: ast.expr = base
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        scope = self.evaluator.scope_binding(root.id, module.scope_of(root)) if isinstance(root, ast.Name) else None
+        if scope is None or not any(b.kind in ("import", "from") for b in scope.bindings[root.id]):  # type: ignore[attr-defined]
+            return None
+        for value in self.evaluator.values(base, self.evaluator.frame_at(node, module)):
+            if isinstance(value, ModuleValue) and value.path:
+                other = self.evaluator.codebase.module(value.path)
+                if other is not None and node.attr in other.scope.bindings:
+                    return self.origin(Global(other, node.attr))
+        return None
+
+    def _starred(self, name: str, module: Module) -> Global | None:
+        for node in module.scope.star_imports:
+            found = self.evaluator.codebase.find(node.module or "", module.path, node.level)
+            other = self.evaluator.codebase.module(found[1]) if found is not None and found[1] else None
+            if other is not None and name in other.scope.bindings:
+                return self.origin(Global(other, name))
+        return None
+
+    def origin(self, variable: Global, depth: int = 0) -> Global | None:
+        """The variable that an imported name stands for; None for what is no variable of the project."""
+        bindings = variable.bindings
+        imports = [b for b in bindings if b.kind == "from"]
+        if not imports:
+            return variable
+        if len(bindings) > 1 or depth > 8:
+            return None
+        return self._imported(imports[0].node, variable.module, depth)
+
+    def _imported(self, alias: Any, module: Module, depth: int = 0) -> Global | None:
+        node: Any = up(alias)
+        found = self.evaluator.codebase.find(node.module or "", module.path, node.level)
+        other = self.evaluator.codebase.module(found[1]) if found is not None and found[1] else None
+        if other is None or other is module or alias.name not in other.scope.bindings:
+            return None
+        return self.origin(Global(other, alias.name), depth + 1)
+
+    def values(self, variable: Global) -> tuple[Value, ...]:
+        return self.evaluator.name_in_module(variable.name, variable.module)
+
+    def is_variable(self, variable: Global) -> bool:
+        """Whether it holds data: no function, class, module or import."""
+        return all(b.kind in ("assign", "unpack", "augmented", "for", "with", "walrus") for b in variable.bindings)
+
+    def is_constant_by_type(self, variable: Global) -> bool:
+        """Marked by its author as never changing."""
+        for binding in variable.bindings:
+            statement = up(binding.node)
+            if isinstance(statement, ast.AnnAssign) and "Final" in ast.unparse(statement.annotation):
+                return True
+        return False
+
+    # who changes it
+
+    def mutations(self, variable: Global) -> list[Mutation]:
+        """Where the project changes a variable or binds it again, its first binding aside."""
+        key = (variable.module.path, variable.name)
+        known = self._mutations.get(key)
+        if known is None:
+            self._mutations[key] = []
+            found = sorted(set(self._find(variable)), key=lambda m: (m.module.path, position(m.node)))
+            known = self._mutations[key] = found
+        return known
+
+    def _find(self, variable: Global) -> Iterator[Mutation]:
+        yield from self._rebindings(variable)
+        for path in self.evaluator.codebase.mentioning(variable.name, variable.module.path):
+            module = self.evaluator.codebase.module(path)
+            if module is not None:
+                yield from self._changes(variable, module)
+
+    def _rebindings(self, variable: Global) -> Iterator[Mutation]:
+        module = variable.module
+        bindings = [b for b in variable.bindings if b.kind != "declared"]
+        for index, binding in enumerate(bindings):
+            in_function = module.scope_of(binding.node).enclosing_function() is not None
+            if in_function or (index and is_guarded(self.evaluator, binding.node, module)):
+                yield Mutation(binding.node, module, "rebound")
+        for call in module.calls.get("globals", ()):
+            holder = up(call)
+            if isinstance(holder, ast.Subscript) and isinstance(holder.ctx, ast.Store):
+                key = holder.slice
+                if isinstance(key, ast.Constant) and key.value == variable.name:
+                    yield Mutation(holder, module, "rebound")
+            if isinstance(holder, ast.Attribute) and holder.attr == "update":
+                update = up(holder)
+                if isinstance(update, ast.Call) and any(k.arg == variable.name for k in update.keywords):
+                    yield Mutation(update, module, "rebound")
+
+    def _changes(self, variable: Global, module: Module) -> Iterator[Mutation]:
+        for root, changes in list(module.changes.items()):
+            for change in changes:
+                kind = self._changes_variable(change, root, variable, module)
+                if kind:
+                    yield Mutation(change.node, module, kind)
+        for name in self._names_in(variable, module):
+            for reference in self._name_nodes(name, module):
+                if isinstance(reference.ctx, ast.Load) and self.of_name(reference, module) == variable:
+                    yield from self._through(reference, variable, module)
+
+    def _names_in(self, variable: Global, module: Module) -> list[str]:
+        """The names by which a module knows a variable."""
+        if module is variable.module:
+            return [variable.name]
+        return [
+            name
+            for name, bindings in module.scope.bindings.items()
+            if any(b.kind == "from" and getattr(b.node, "name", "") == variable.name for b in bindings)
+        ] or ([variable.name] if module.scope.star_imports else [])
+
+    @staticmethod
+    def _name_nodes(name: str, module: Module) -> list[ast.Name]:
+        return [node for node in ast.walk(module.tree) if isinstance(node, ast.Name) and node.id == name]
+
+    def _changes_variable(self, change: Change, root: str, variable: Global, module: Module) -> str:
+        """How a change changes a variable: "changed", "rebound" for `module.NAME = …`, or not at all."""
+        target: Any = change.target
+        while isinstance(target, ast.Attribute | ast.Subscript):
+            if isinstance(target, ast.Attribute) and target.attr == variable.name:
+                if self.of_attribute(target, module) == variable:
+                    return "changed"
+            target = target.value
+        if not isinstance(target, ast.Name):
+            return ""
+        if change.kind == "attribute" and change.name == variable.name and isinstance(change.target, ast.Name | ast.Attribute):
+            base = change.target
+            for value in self.evaluator.values(base, self.evaluator.frame_at(change.node, module)):
+                if isinstance(value, ModuleValue) and value.path == variable.module.path:
+                    return "rebound"
+        if change.kind == "augmented" and isinstance(change.target, ast.Name) and root == variable.name:
+            return ""  # a binding as well
+        known = self._names_in(variable, module)
+        if root in known and self.of_name(target, module) == variable:
+            return "changed"
+        if root not in known and self._is_alias(target, variable, module):
+            return "changed"
+        return ""
+
+    def _is_alias(self, name: ast.Name, variable: Global, module: Module) -> bool:
+        """`v = VOCAB` before `v.append(…)`, also as a module's other name for it."""
+        scope = self.evaluator.scope_binding(name.id, module.scope_of(name))
+        if scope is None:
+            return False
+        for binding in scope.bindings[name.id]:
+            value = binding.value
+            if binding.kind == "assign" and isinstance(value, ast.Name) and self.of_name(value, module) == variable:
+                return True
+        return False
+
+    def _through(self, reference: ast.Name, variable: Global, module: Module) -> Iterator[Mutation]:
+        """What is done to a variable by way of a call: a setter of its object, or a function that it is given to."""
+        holder = up(reference)
+        if isinstance(holder, ast.Attribute):
+            call = up(holder)
+            if isinstance(call, ast.Call) and call.func is holder and self._is_setter(call, module):
+                yield Mutation(call, module, "changed")
+            return
+        call = holder if isinstance(holder, ast.Call) else up(holder) if isinstance(holder, ast.keyword) else None
+        if not isinstance(call, ast.Call) or call.func is reference:
+            return
+        frame = self.evaluator.frame_at(call, module)
+        for callee in self.evaluator.values(call.func, frame):
+            if isinstance(callee, External) and callee.name in SHUFFLES and call.args and call.args[0] is reference:
+                yield Mutation(call, module, "changed")
+            elif isinstance(callee, Function | Method) and self._changes_parameter(callee, call, reference, module):
+                yield Mutation(call, module, "changed")
+
+    def _is_setter(self, call: ast.Call, module: Module) -> bool:
+        for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module)):
+            if isinstance(callee, Method) and isinstance(callee.receiver, Instance):
+                scope = callee.function.scope
+                owner = Class(scope.parent, None) if scope.parent is not None else None
+                stored = classes.stores(self.evaluator, owner) if owner is not None else {}
+                if any(method is scope for changes in stored.values() for _, method in changes):
+                    return True
+        return False
+
+    def _changes_parameter(self, callee: Value, call: ast.Call, given: ast.expr, module: Module) -> bool:
+        function = callee.function if isinstance(callee, Method) else callee
+        assert isinstance(function, Function)
+        arguments = self.evaluator.arguments(call, self.evaluator.frame_at(call, module))
+        shift = isinstance(callee, Method)
+        node: Any = function.node
+        names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)][shift:]
+        for index, name in enumerate(names):
+            source = arguments.get(index, name)
+            if source is not None and source.node is given:
+                other = function.scope.module
+                return any(
+                    self.evaluator.scope_binding(name, other.scope_of(change.target)) is function.scope
+                    and not (change.kind == "augmented" and isinstance(change.target, ast.Name))
+                    for change in other.changes.get(name, ())
+                )
+        return False
+
+    def changed_by(self, scope: Scope) -> Iterator[tuple[ast.AST, Global]]:
+        """The globals that a function changes or binds again, per-process caches and lazy making aside."""
+        module = scope.module
+        for changes in list(module.changes.values()):
+            for change in changes:
+                if module.scope_of(change.target).enclosing_function() is not scope:
+                    continue
+                variable = self._changed_variable(change, module)
+                if variable is not None and not self._is_lazy(change.node, variable, module):
+                    yield change.node, variable
+        for name in sorted(scope.global_names):
+            variable = Global(module, name)
+            for binding in variable.bindings:
+                inside = module.scope_of(binding.node).enclosing_function() is scope
+                if inside and not self._is_lazy(binding.node, variable, module):
+                    yield binding.node, variable
+
+    def _changed_variable(self, change: Change, module: Module) -> Global | None:
+        target: Any = change.target
+        while isinstance(target, ast.Attribute | ast.Subscript):
+            if isinstance(target, ast.Attribute):
+                variable = self.of_attribute(target, module)
+                if variable is not None:
+                    return variable
+            target = target.value
+        if change.kind == "augmented" and isinstance(change.target, ast.Name):
+            return None  # a binding
+        return self.of_name(target, module) if isinstance(target, ast.Name) else None
+
+    def _is_lazy(self, node: ast.AST, variable: Global, module: Module) -> bool:
+        """Made once per process: under a test of the variable itself."""
+        for condition in conditions(node):
+            for part in ast.walk(condition.test):
+                if isinstance(part, ast.Name) and self.of_name(part, module) == variable:
+                    return True
+        return False
+
+    def is_changed_by_read(self, node: ast.expr, module: Module) -> bool:
+        """Whether a read is only the first half of a change: `X` of `X.append(1)`."""
+        holder = up(node)
+        return (
+            isinstance(holder, ast.Attribute)
+            and isinstance(up(holder), ast.Call)
+            and any(
+                change.target is node and change.kind == "method"
+                for change in module.changes.get(root_name(node), ())
+            )
+        )
+
+    def is_read_by_parent(self, variable: Global, workers: Workers) -> bool:
+        """Whether code that runs in the parent reads a variable."""
+        for path in self.evaluator.codebase.mentioning(variable.name, variable.module.path):
+            module = self.evaluator.codebase.module(path)
+            if module is None:
+                continue
+            for node, found in self.reads_in(module.tree, module):
+                if found != variable or self.is_changed_by_read(node, module):
+                    continue
+                function = module.scope_of(node).enclosing_function()
+                if function is not None and workers.runs(function) and not self.is_called_by_parent(function, workers):
+                    continue
+                if self.phase(node, module) == "parent":
+                    return True
+        return False
+
+    def is_called_by_parent(self, scope: Scope, workers: Workers) -> bool:
+        """Whether parent-side code calls a function that workers run too."""
+        for node, module in self.references(scope):
+            holder = up(node)
+            if not (isinstance(holder, ast.Call) and holder.func is node):
+                continue
+            caller = module.scope_of(node).enclosing_function()
+            if (caller is None or not workers.runs(caller)) and self.phase(node, module) == "parent":
+                return True
+        return False
+
+    # when
+
+    def phase(self, node: ast.AST, module: Module) -> str:
+        """When a statement runs: at "import", in the "parent" once the program runs, or "unknown"."""
+        function = module.scope_of(node).enclosing_function()
+        if is_guarded(self.evaluator, node, module):
+            return "parent"
+        return "import" if function is None else self.phase_of(function)
+
+    def phase_of(self, scope: Scope) -> str:
+        known = self._phases.get(id(scope))
+        if known is None:
+            self._phases[id(scope)] = "unknown"
+            known = self._phases[id(scope)] = self._phase(scope)
+        return known
+
+    def _phase(self, scope: Scope) -> str:
+        outer = scope.parent.enclosing_function() if scope.parent is not None else None
+        phases = {self.phase(node, module) for node, module in self.references(scope)}
+        if outer is not None:
+            phases.add(self.phase_of(outer))
+        if "parent" in phases:
+            return "parent"
+        if phases - {"unknown"}:
+            return "import"
+        return "parent" if not phases and self._is_entry(scope) else "unknown"
+
+    def _is_entry(self, scope: Scope) -> bool:
+        """A function that nobody in the project refers to, and that does the work of a program."""
+        node: Any = scope.node
+        if scope.name == "main":
+            return True
+        text = ast.get_source_segment(scope.module.data.decode("utf-8", "replace"), node) or ""
+        return bool(WORDS.search(text.encode())) and "oader(" in text
+
+    def references(self, scope: Scope) -> list[tuple[ast.AST, Module]]:
+        """Where the project names a function, other than in its own body."""
+        known = self._references.get(id(scope))
+        if known is None:
+            known = self._references[id(scope)] = list(self._refer(scope))
+        return known
+
+    def _refer(self, scope: Scope) -> Iterator[tuple[ast.AST, Module]]:
+        name = scope.name
+        owner = scope.parent
+        if owner is None or isinstance(scope.node, ast.Lambda):
+            return
+        if name == "__init__" and owner.is_class:
+            name = owner.name
+        for path in self.evaluator.codebase.mentioning(name, scope.module.path):
+            module = self.evaluator.codebase.module(path)
+            if module is None:
+                continue
+            for node in ast.walk(module.tree):
+                named = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+                if named != name or not isinstance(getattr(node, "ctx", None), ast.Load):
+                    continue
+                if any(item is scope.node for item in ancestors(node)):
+                    continue
+                if self._names_function(node, scope, module):
+                    yield self._place(node), module
+
+    def _names_function(self, node: Any, scope: Scope, module: Module) -> bool:
+        if isinstance(node, ast.Attribute) and scope.parent is not None and scope.parent.is_class:
+            return True
+        for value in self.evaluator.values(node, self.evaluator.frame_at(node, module)):
+            target = value.function if isinstance(value, Method) else value
+            if isinstance(target, Function) and target.scope is scope:
+                return True
+            if isinstance(target, Class) and target.scope is scope.parent:
+                return True
+        return False
+
+    @staticmethod
+    def _place(node: ast.AST) -> ast.AST:
+        """Where a reference counts: for a decorator, where the decorated function is defined."""
+        child = node
+        for parent in ancestors(node):
+            if isinstance(parent, DEFINITIONS) and child in parent.decorator_list:
+                return parent
+            if isinstance(parent, ast.stmt):
+                break
+            child = parent
+        return node
+
+    # what it is
+
+    def is_random(self, variable: Global) -> bool:
+        """Whether each import makes other data: drawn at random and not seeded before."""
+        if self._is_seeded(variable.module):
+            return False
+        return any(self._is_drawn(value, 0) for value in self.values(variable))
+
+    def _is_drawn(self, value: Value, depth: int) -> bool:
+        if isinstance(value, Collection) and depth < 3:
+            return any(self._is_drawn(v, depth + 1) for _, s in self.evaluator.items(value) for v in self.evaluator.of(s))
+        if not isinstance(value, Result) or depth > 3:
+            return False
+        callee = value.callee
+        if isinstance(callee, External):
+            last = callee.name.rpartition(".")[2]
+            if callee.name in RANDOM_TENSORS:
+                return "generator" not in value.arguments.keywords
+            if callee.name.startswith(RANDOM) and last not in GENERATORS and last.islower() and last != "seed":
+                return True
+            if callee.name.startswith(("torch.", "numpy.", "builtins.")) and value.arguments.positional:
+                return any(self._is_drawn(v, depth + 1) for v in self.evaluator.of(value.arguments.positional[0]))
+            return False
+        if isinstance(callee, Member):
+            owner = callee.owner
+            if isinstance(owner, Result) and owner.name.removesuffix("()").rpartition(".")[2] in GENERATORS:
+                unseeded = not owner.arguments.positional and not owner.arguments.keywords
+                return unseeded and owner.name.startswith(RANDOM)
+            return self._is_drawn(owner, depth + 1)
+        return False
+
+    def _is_seeded(self, module: Module) -> bool:
+        for name in ("seed", "manual_seed", "seed_everything"):
+            for call in module.calls.get(name, ()):
+                if module.scope_of(call).enclosing_function() is None:
+                    for value in self.evaluator.values(call.func, self.evaluator.frame_at(call, module)):
+                        if isinstance(value, External) and value.name in SEEDING:
+                            return True
+        return False
+
+    def is_primitive(self, variable: Global) -> bool:
+        """A queue, lock or shared value of multiprocessing, made when the module is imported."""
+        return any(isinstance(v, Result) and mp_name(v.callee) in PRIMITIVES for v in self.values(variable))

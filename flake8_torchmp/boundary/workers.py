@@ -1,0 +1,213 @@
+"""Worker code: the functions that run behind the boundary, and how they are reached."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..semantics import classes
+from ..semantics.evaluate import Evaluator
+from ..semantics.module import FUNCTIONS, Module, Scope, body_nodes
+from ..semantics.values import Class, Function, Instance, Member, Method, Partial, Value
+from . import apis
+from .crossings import Crossings
+from .datasets import Datasets
+from .methods import StartMethods
+
+if TYPE_CHECKING:
+    from .state import Global, State
+
+SAMPLE_METHODS = ("__getitem__", "__getitems__")
+ITERATION_METHODS = ("__iter__", "__next__")
+MOST_FUNCTIONS = 400
+
+
+class WorkerFunction(NamedTuple):
+    """A function that runs in worker processes."""
+
+    scope: Scope
+    kind: str
+    """dataset, collate, initializer, task, process: what it is reached from"""
+    reached_from: str
+    """In words: `Pairs.__getitem__`, `Pool.map(func=)`."""
+    methods: frozenset[str]
+    """The start methods under which the workers may be made."""
+    is_root: bool
+
+
+class Root(NamedTuple):
+    function: Function
+    receiver: Value | None
+    kind: str
+    text: str
+    methods: frozenset[str]
+
+
+class Workers:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        crossings: Crossings,
+        methods: StartMethods,
+        datasets: Datasets,
+        named: tuple[str, ...],
+    ) -> None:
+        self.evaluator = evaluator
+        self.crossings = crossings
+        self.methods = methods
+        self.datasets = datasets
+        self.named = named
+        self._of: dict[str, list[WorkerFunction]] = {}
+        self._callees: dict[int, list[Function]] = {}
+
+    def start_afresh(self) -> None:
+        self._of.clear()
+        self._callees.clear()
+
+    def of(self, module: Module) -> list[WorkerFunction]:
+        """The functions of the project that run in workers because of what a module does or defines."""
+        known = self._of.get(module.path)
+        if known is None:
+            self._of[module.path] = []
+            known = self._of[module.path] = list(self._reached(module))
+        return known
+
+    def _reached(self, module: Module) -> Iterator[WorkerFunction]:
+        seen: dict[tuple[int, str], None] = {}
+        pending: list[WorkerFunction] = []
+        for root in self.roots(module):
+            pending.append(WorkerFunction(root.function.scope, root.kind, root.text, root.methods, True))
+        while pending and len(seen) < MOST_FUNCTIONS:
+            current = pending.pop(0)
+            key = (id(current.scope), current.kind)
+            if key in seen:
+                continue
+            seen[key] = None
+            yield current
+            pending += [current._replace(scope=f.scope, is_root=False) for f in self.callees(current.scope)]
+
+    def runs(self, scope: Scope) -> bool:
+        """Whether a function runs in workers."""
+        return any(worker.scope is scope for worker in self._near(scope))
+
+    def _near(self, scope: Scope) -> Iterator[WorkerFunction]:
+        """The worker functions of the modules that can bring a function to workers."""
+        codebase = self.evaluator.codebase
+        for path in codebase.users([scope.module.path]):
+            module = codebase.module(path) if apis.WORDS.search(codebase.data(path)) else None
+            if module is not None:
+                yield from self.of(module)
+
+    def sets_up(self, scope: Scope) -> bool:
+        """Whether a function prepares each worker: an initializer, or called by one."""
+        return any(worker.scope is scope and worker.kind == "initializer" for worker in self._near(scope))
+
+    def are_set_in_worker(self, variable: Global, state: State) -> bool:
+        """Whether worker code binds a variable for itself."""
+        return any(
+            (function := m.module.scope_of(m.node).enclosing_function()) is not None and self.runs(function)
+            for m in state.mutations(variable)
+            if m.kind == "rebound"
+        )
+
+    # where it begins
+
+    def roots(self, module: Module) -> Iterator[Root]:
+        for crossing in self.crossings.of(module):
+            if crossing.parameter.role == "function":
+                kind = "collate" if crossing.api.kind == "loader" else crossing.api.kind
+                if crossing.parameter.keyword in ("worker_init_fn", "initializer"):
+                    kind = "initializer"
+                for value in self.evaluator.of(crossing.source):
+                    for function, receiver in self._functions(value):
+                        yield Root(function, receiver, kind, crossing.text, crossing.methods)
+            elif crossing.parameter.role == "dataset":
+                for hanging in self.crossings.hanging(crossing.source, "dataset"):
+                    if isinstance(hanging.value, Instance):
+                        yield from self._sample_roots(hanging.value.cls, crossing.methods)
+        for cls in self.crossings.process_classes(module):
+            run = classes.find_method(self.evaluator, cls, "run")
+            if run is not None:
+                yield Root(run, None, "process", f"{cls.scope.name}.run", self.methods.of_program(module))
+        for cls in self.datasets.of(module):
+            if not self.datasets.are_used_in_parent_alone(cls):
+                yield from self._sample_roots(cls, self.methods.of_program(module))
+        for node in module.functions if self.named else ():
+            scope = module.scopes[node]
+            name = f"{module.name}.{scope.name}"
+            if any(fnmatch.fnmatch(name, pattern) for pattern in self.named):
+                assert scope.parent is not None
+                function = Function(scope, self.evaluator.frame_of(scope.parent))
+                yield Root(function, None, "task", name, self.methods.of_program(module))
+
+    def _sample_roots(self, cls: Class, methods: frozenset[str]) -> Iterator[Root]:
+        names = [*SAMPLE_METHODS]
+        bases = classes.library_bases(self.evaluator, cls)
+        if any(base in apis.ITERABLE_DATASETS for base in bases):
+            names += ITERATION_METHODS
+        if any(base in apis.GRAPH_DATASETS for base in bases):
+            names.append("get")
+        for name in names:
+            method = classes.find_method(self.evaluator, cls, name)
+            if method is not None:
+                yield Root(method, None, "dataset", f"{cls.scope.name}.{name}", methods)
+
+    def _functions(self, value: Value) -> Iterator[tuple[Function, Value | None]]:
+        """The function of the project that calling a value runs."""
+        if isinstance(value, Function):
+            yield value, None
+        elif isinstance(value, Method):
+            yield value.function, value.receiver
+        elif isinstance(value, Partial):
+            yield from self._functions(value.callee)
+        elif isinstance(value, Instance):
+            method = classes.find_method(self.evaluator, value.cls, "__call__")
+            if method is None:
+                method = classes.find_method(self.evaluator, value.cls, "forward")
+            if method is not None:
+                yield method, value
+
+    # what it calls
+
+    def callees(self, scope: Scope) -> list[Function]:
+        """The functions of the project that a function calls."""
+        known = self._callees.get(id(scope))
+        if known is None:
+            self._callees[id(scope)] = []
+            known = self._callees[id(scope)] = list(self._called_by(scope))
+        return known
+
+    def _called_by(self, scope: Scope) -> Iterator[Function]:
+        frame = self.evaluator.frame_of(scope)
+        assert isinstance(scope.node, FUNCTIONS)
+        for node in body_nodes(scope.node):
+            if isinstance(node, ast.Call):
+                inner = self.evaluator.frame_in(scope.module.scope_of(node), frame)
+                for value in self.evaluator.values(node.func, inner):
+                    yield from self._run_by(value)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                yield from self._properties(node, scope)
+
+    def _run_by(self, value: Value) -> Iterator[Function]:
+        if isinstance(value, Class):
+            init = classes.find_method(self.evaluator, value, "__init__")
+            if init is not None:
+                yield init
+        elif isinstance(value, Member) and isinstance(value.owner, Instance):
+            return
+        else:
+            for function, _ in self._functions(value):
+                yield function
+
+    def _properties(self, node: ast.Attribute, scope: Scope) -> Iterator[Function]:
+        """`self.x` runs a property of the same class."""
+        owner = scope.enclosing_class()
+        if owner is None or not isinstance(node.value, ast.Name) or node.attr not in owner.bindings:
+            return
+        for binding in owner.bindings[node.attr]:
+            if binding.kind == "def" and any(
+                "property" in ast.unparse(item) for item in getattr(binding.node, "decorator_list", ())
+            ):
+                yield Function(owner.module.scopes[binding.node], self.evaluator.frame_of(owner))

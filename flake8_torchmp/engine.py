@@ -1,0 +1,197 @@
+"""Bytes, paths and settings in, findings out: the one call that every door makes."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from . import source
+from .boundary.apis import LIBRARIES, WORDS
+from .boundary.model import Model
+from .findings import Finding
+from .rules import Rule, all_rules
+from .semantics.codebase import Codebase
+from .settings import Settings
+
+MOST_LOADED = 4_000_000
+"""Bytes of source whose trees are kept at a time."""
+
+_CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)
+_AT_TOP = re.compile(rb"^(?!def |class |async |import |from |@|#|if __name__)(?=\S)[^\n#]*?\b(\w+)[ \t]*\(", re.MULTILINE)
+_WORD = re.compile(rb"\w+")
+
+
+def can_matter(data: bytes) -> bool:
+    """Whether a file can have a crossing, worker code or a start of its own: decided by its bytes."""
+    return WORDS.search(data) is not None
+
+
+class Project:
+    """One project: what it has read and found is kept."""
+
+    def __init__(self, root: Path, settings: Settings, buffers: Mapping[str, bytes] | None = None) -> None:
+        self.codebase = Codebase(str(root), settings.source_roots, LIBRARIES, buffers)
+        self.model = Model(self.codebase, settings)
+        self._found: dict[str, list[Finding]] = {}
+        self._derived: frozenset[str] | None = None
+
+    def findings(self, path: str, data: bytes | None = None, tree: ast.Module | None = None) -> list[Finding]:
+        """What all rules say about a file, in order."""
+        path = os.path.abspath(path)
+        if data is not None and tree is not None:
+            self.codebase.give(path, data, tree)
+        found = [f for seed in self.seeds([path]) for f in self.findings_from(seed) if f.path == path]
+        return merged(found)
+
+    def seeds(self, paths: Sequence[str]) -> list[str]:
+        """The files whose crossings, worker code and starts can lead to findings in some files."""
+        near = self.codebase.reachable(self.codebase.users(list(paths)))
+        return [path for path in near if self.is_seed(path)]
+
+    def is_seed(self, path: str) -> bool:
+        data = self.codebase.data(path)
+        return can_matter(data) or path in self._derived_classes() or self._starts_elsewhere(path, data)
+
+    def _derived_classes(self) -> frozenset[str]:
+        """The files with classes that derive from a class of the project in a file that matters, by name."""
+        if self._derived is None:
+            bases: dict[str, set[bytes]] = {}
+            defined: dict[bytes, set[str]] = {}
+            for path in self.codebase.files:
+                for name, listed in _CLASS.findall(self.codebase.data(path)):
+                    for base in _WORD.findall(listed):
+                        bases.setdefault(path, set()).add(base)
+                        defined.setdefault(base, set()).add(name.decode())
+            wanted = {base for base in defined if can_matter(base)}
+            pending = list(wanted)
+            while pending:
+                for name in defined.get(pending.pop(), ()):
+                    if name.encode() not in wanted:
+                        wanted.add(name.encode())
+                        pending.append(name.encode())
+            self._derived = frozenset(path for path, names in bases.items() if names & wanted)
+        return self._derived
+
+    def _starts_elsewhere(self, path: str, data: bytes) -> bool:
+        """Whether a file calls something of the project at module level that may start processes."""
+        called = set(_AT_TOP.findall(data))
+        if not called:
+            return False
+        known = b"|".join(re.escape(name) for name in sorted(called))
+        mentioned = re.search(rb"^[ \t]*(?:from[^\n]*import\b[^\n]*|def[ \t]+)\b(?:" + known + rb")\b", data, re.MULTILINE)
+        if mentioned is None:
+            return False
+        return any(can_matter(self.codebase.data(other)) for other in self.codebase.reachable([path]))
+
+    def findings_from(self, seed: str) -> list[Finding]:
+        """What the crossings, worker code and starts of one file lead to, there and in other files."""
+        if seed not in self._found:
+            if self.codebase.loaded_bytes > MOST_LOADED:
+                self.codebase.forget()
+            self.model.start_afresh()
+            module = self.codebase.module(seed)
+            self._found[seed] = []
+            if module is not None:
+                for rule in all_rules():
+                    self._found[seed] += self._checked(rule, seed)
+        return self._found[seed]
+
+    def _checked(self, rule: Rule, seed: str) -> list[Finding]:
+        module = self.codebase.module(seed)
+        assert module is not None
+        try:
+            return [finding._replace(rule=rule.name) for finding in rule.check(module, self.model)]
+        except Exception as error:
+            traceback.print_exc(file=sys.stderr)
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{os.path.basename(place.filename)}:{place.lineno}"
+            message = f"rule {rule.code} {rule.name} failed ({type(error).__name__} in {where}): please report it"
+            return [Finding(seed, 1, 0, "TMP000", message, 1, 0, "internal-error")]
+
+
+def merged(findings: Iterable[Finding]) -> list[Finding]:
+    """In order, each place once, and of those with the same cause the first."""
+    causes: set[tuple[str, str, str]] = set()
+    places: set[tuple[str, int, int, str]] = set()
+    kept: list[Finding] = []
+    for finding in sorted(findings):
+        place = (finding.path, finding.line, finding.column, finding.code)
+        cause = (finding.path, finding.code, finding.cause)
+        if place in places or (finding.cause and cause in causes):
+            continue
+        places.add(place)
+        causes.add(cause)
+        kept.append(finding)
+    return kept
+
+
+Progress = Callable[[int, int], None]
+
+
+def check(
+    paths: Sequence[str],
+    settings: Settings,
+    jobs: int = 1,
+    buffers: Mapping[str, bytes] | None = None,
+    progress: Progress | None = None,
+) -> Iterator[tuple[str, list[Finding], str]]:
+    """For each path in turn: what was found in it, or one line that says why it could not be checked."""
+    by_root: dict[str, list[str]] = {}
+    for path in paths:
+        by_root.setdefault(str(source.project_root(path)), []).append(os.path.abspath(path))
+    found: dict[str, list[Finding]] = {}
+    problems: dict[str, str] = {}
+    done = 0
+    for root, members in by_root.items():
+        project = Project(Path(root), settings, buffers)
+        seeds = project.seeds(members)
+        for count, findings in enumerate(_run(project, root, seeds, settings, jobs, buffers), 1):
+            for finding in findings:
+                found.setdefault(finding.path, []).append(finding)
+            if progress is not None:
+                progress(done + count * len(members) // max(len(seeds), 1), len(paths))
+        done += len(members)
+        problems.update(_problems(project, members))
+    for path in paths:
+        absolute = os.path.abspath(path)
+        yield path, merged(found.get(absolute, ())), problems.get(absolute, "")
+
+
+def _run(
+    project: Project,
+    root: str,
+    seeds: list[str],
+    settings: Settings,
+    jobs: int,
+    buffers: Mapping[str, bytes] | None,
+) -> Iterator[list[Finding]]:
+    if jobs < 2 or len(seeds) < 2:
+        for seed in seeds:
+            yield project.findings_from(seed)
+        return
+    from .parallel import findings_from
+
+    yield from findings_from(root, seeds, settings, jobs, dict(buffers or {}))
+
+
+def _problems(project: Project, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Why files could not be checked: all are read, those that can matter are parsed."""
+    for path in paths:
+        if path in project.codebase.buffers:
+            data = project.codebase.buffers[path]
+        else:
+            try:
+                data = source.read(path)
+            except source.Unreadable as problem:
+                yield path, str(problem)
+                continue
+        if can_matter(data) and project.codebase.module(path) is None:
+            try:
+                source.parse(data, path)
+            except source.Unreadable as problem:
+                yield path, str(problem)

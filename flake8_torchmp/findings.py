@@ -1,0 +1,30 @@
+"""What a check says: findings, and the way that a value took to the place that matters."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Step(NamedTuple):
+    """One hop of a way, e.g. `DataLoader(collate_fn=)` in train.py:80."""
+
+    path: str
+    line: int
+    text: str
+
+
+class Finding(NamedTuple):
+    """A defect and its place. Columns count characters from 0, the end is exclusive; lines count from 1."""
+
+    path: str
+    line: int
+    column: int
+    code: str
+    message: str
+    end_line: int
+    end_column: int
+    rule: str = ""
+    """The rule's name, e.g. lambda-to-worker."""
+    way: tuple[Step, ...] = ()
+    cause: str = ""
+    """What several findings of a file can have in common: only the first of them is reported."""

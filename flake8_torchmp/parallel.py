@@ -1,0 +1,34 @@
+"""A project's files spread over spawned processes; the answers come in the order of the files."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from .engine import Project
+from .findings import Finding
+from .settings import Settings
+
+_project: Project | None = None
+
+
+def findings_from(
+    root: str, seeds: list[str], settings: Settings, jobs: int, buffers: dict[str, bytes]
+) -> Iterator[list[Finding]]:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(
+        jobs, mp_context=context, initializer=_open, initargs=(root, settings, buffers)
+    ) as executor:
+        yield from executor.map(_find, seeds, chunksize=max(1, len(seeds) // (jobs * 8)))
+
+
+def _open(root: str, settings: Settings, buffers: dict[str, bytes]) -> None:
+    global _project
+    _project = Project(Path(root), settings, buffers)
+
+
+def _find(seed: str) -> list[Finding]:
+    assert _project is not None
+    return _project.findings_from(seed)

@@ -1,0 +1,242 @@
+"""What Python's own functions and operators make of values."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .calls import Arguments, Frame
+from .values import (
+    UNKNOWN,
+    Class,
+    Collection,
+    Constant,
+    Entry,
+    External,
+    Instance,
+    Member,
+    Partial,
+    Result,
+    Super,
+    Text,
+    Value,
+    qualified,
+)
+
+if TYPE_CHECKING:
+    from .evaluate import Evaluator
+
+NAMES = frozenset(dir(builtins))
+
+SAME = frozenset(
+    "builtins.staticmethod builtins.classmethod builtins.property copy.copy copy.deepcopy typing.cast builtins.iter "
+    "contextlib.closing contextlib.nullcontext functools.lru_cache functools.cache typing.Final".split()
+)
+"""Calls that give back their (last) argument, as far as we look."""
+
+COPIES = {
+    "builtins.list": "list",
+    "builtins.tuple": "tuple",
+    "builtins.set": "set",
+    "builtins.frozenset": "set",
+    "builtins.sorted": "list",
+    "builtins.reversed": "list",
+    "collections.deque": "list",
+    "itertools.chain": "list",
+    "itertools.cycle": "list",
+}
+MAPPINGS = frozenset(("builtins.dict", "collections.OrderedDict", "types.MappingProxyType", "collections.Counter"))
+RECORDS = frozenset(
+    "types.SimpleNamespace argparse.Namespace easydict.EasyDict addict.Dict munch.Munch ml_collections.ConfigDict "
+    "omegaconf.OmegaConf.create dotmap.DotMap box.Box".split()
+)
+
+
+def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments) -> Iterator[Value]:
+    """What calling something that the project does not define gives."""
+    name = callee.name if isinstance(callee, External) else ""
+    if isinstance(callee, Member):
+        yield from _method_result(evaluator, callee, arguments)
+    elif name == "functools.partial" or name == "functools.partialmethod":
+        yield from _partial(evaluator, arguments)
+    elif name == "builtins.super":
+        yield _super(evaluator, arguments)
+    elif name == "builtins.getattr":
+        yield from _getattr(evaluator, arguments)
+    elif name in SAME and arguments.positional:
+        yield from evaluator.of(arguments.positional[-1])
+    elif name in COPIES:
+        yield from _copied(evaluator, COPIES[name], arguments)
+    elif name in MAPPINGS:
+        yield from _mapping(evaluator, arguments, callee)
+    elif name == "builtins.type" and len(arguments.positional) == 1:
+        for value in evaluator.of(arguments.positional[0]):
+            yield value.cls if isinstance(value, Instance) else UNKNOWN
+    elif name in ("builtins.int", "builtins.str", "builtins.bool", "builtins.float") and len(arguments.positional) == 1:
+        for value in evaluator.of(arguments.positional[0]):
+            kept = isinstance(value, Constant | Text) or (name == "builtins.str" and isinstance(value, Result))
+            yield value if kept else UNKNOWN
+    else:
+        yield Result(callee, arguments)
+
+
+def _partial(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
+    source = arguments.get(0)
+    if source is None:
+        yield UNKNOWN
+        return
+    rest = evaluator.without_first(arguments)
+    for value in evaluator.of(source):
+        yield Partial(value, rest)
+
+
+def _super(evaluator: Evaluator, arguments: Arguments) -> Value:
+    frame: Frame | None = arguments.frame
+    while frame is not None and not (frame.scope.is_function and frame.scope.parent and frame.scope.parent.is_class):
+        frame = frame.closure
+    if frame is None or frame.scope.parent is None:
+        return UNKNOWN
+    cls = Class(frame.scope.parent, frame.closure.closure if frame.closure else None)
+    return Super(cls, evaluator.receiver(frame))
+
+
+def _getattr(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
+    base, name = arguments.get(0), arguments.get(1)
+    if base is None or name is None:
+        yield UNKNOWN
+        return
+    for label in evaluator.of(name):
+        if isinstance(label, Constant) and isinstance(label.value, str):
+            for value in evaluator.of(base):
+                yield from evaluator.member(value, label.value, base.node, arguments.frame)
+        else:
+            yield UNKNOWN
+
+
+def _copied(evaluator: Evaluator, kind: str, arguments: Arguments) -> Iterator[Value]:
+    entries: list[Entry] = []
+    complete = not arguments.is_open
+    for source in arguments.positional:
+        for value in evaluator.of(source):
+            if isinstance(value, Collection):
+                entries += [Entry(None, item) for _, item in evaluator.items(value)]
+            complete = complete and isinstance(value, Collection) and value.complete
+    yield Collection(kind, tuple(entries), complete, arguments.call, arguments.frame.module)
+
+
+def _mapping(evaluator: Evaluator, arguments: Arguments, callee: External) -> Iterator[Value]:
+    entries: dict[object, Entry] = {}
+    complete = not arguments.is_open
+    for source in arguments.positional:
+        for value in evaluator.of(source):
+            if isinstance(value, Collection) and value.kind == "dict":
+                entries.update({key: Entry(key, item) for key, item in evaluator.items(value)})
+            else:
+                complete = False
+    entries.update({name: Entry(name, item) for name, item in arguments.keywords.items()})
+    yield Collection("dict", tuple(entries.values()), complete, arguments.call, arguments.frame.module)
+
+
+def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -> Iterator[Value]:
+    owner, name = callee.owner, callee.name
+    if isinstance(owner, Constant):
+        if name == "format":
+            yield Text(str(owner.value).partition("{")[0], owner.node, owner.module)
+        else:
+            yield UNKNOWN
+        return
+    if not isinstance(owner, Collection):
+        yield Result(callee, arguments)
+        return
+    key_source = arguments.get(0)
+    if name == "copy":
+        yield owner
+    elif name in ("get", "pop", "setdefault", "__getitem__") and key_source is not None:
+        keys = [v.value for v in evaluator.of(key_source) if isinstance(v, Constant)]
+        found = [item for key, item in evaluator.items(owner) if not keys or key is None or key in keys]
+        for item in found:
+            yield from evaluator.of(item)
+        default = arguments.get(1, "default")
+        if default is not None and not (found and keys):
+            yield from evaluator.of(default)
+        elif not found:
+            yield UNKNOWN
+    elif name == "values":
+        entries = tuple(Entry(None, item) for _, item in evaluator.items(owner))
+        yield Collection("list", entries, owner.complete, arguments.call, arguments.frame.module)
+    elif name in ("items", "keys"):
+        yield Result(callee, arguments)
+    else:
+        yield UNKNOWN
+
+
+def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
+    """What a loop over a result gives: `enumerate(xs)`, `zip(xs, ys)`, `d.items()`."""
+    name = value.name.removesuffix("()")
+    module = value.arguments.frame.module
+    if isinstance(value.callee, Member) and isinstance(value.callee.owner, Collection) and value.callee.name == "items":
+        for key, item in evaluator.items(value.callee.owner):
+            yield Collection("tuple", (Entry(key, item), Entry(None, item)), True, item.node, module)
+        return
+    sources = value.arguments.positional
+    if name == "builtins.enumerate" and sources:
+        for inner in evaluator.of(sources[0]):
+            items = [item for _, item in evaluator.items(inner)]
+            for item in items:
+                yield Collection("tuple", (Entry(None, sources[0]), Entry(None, item)), True, item.node, module)
+            if not items:
+                yield UNKNOWN
+    elif name in ("builtins.zip", "itertools.product") and sources:
+        columns = [[item for value in evaluator.of(s) for _, item in evaluator.items(value)] for s in sources]
+        if not all(columns):
+            yield UNKNOWN
+            return
+        for row in range(max(len(column) for column in columns)):
+            entries = tuple(Entry(None, column[min(row, len(column) - 1)]) for column in columns)
+            yield Collection("tuple", entries, True, entries[0].source.node, module)
+    elif name == "builtins.filter" and len(sources) > 1:
+        yield from evaluator.elements(evaluator.of(sources[1]))
+    else:
+        yield UNKNOWN
+
+
+def keeps_arguments(value: Result) -> bool:
+    """Whether an object's attributes are likely what it was made with: classes by their capital, and records."""
+    name = qualified(value.callee)
+    return name in RECORDS or name.rpartition(".")[2][:1].isupper()
+
+
+def binary(evaluator: Evaluator, node: ast.BinOp, frame: Frame) -> Iterator[Value]:
+    lefts = evaluator.values(node.left, frame)
+    if isinstance(node.op, ast.Add | ast.BitOr) and any(isinstance(v, Collection) for v in lefts):
+        rights = evaluator.values(node.right, frame)
+        entries = [Entry(key, item) for v in (*lefts, *rights) for key, item in evaluator.items(v)]
+        complete = all(isinstance(v, Collection) and v.complete for v in (*lefts, *rights))
+        kind = next(v.kind for v in lefts if isinstance(v, Collection))
+        last = {entry.key: entry for entry in entries if entry.key is not None}
+        kept = tuple(e for e in entries if e.key is None or last[e.key] is e)
+        yield Collection(kind, kept, complete, node, frame.module)
+        return
+    if isinstance(node.op, ast.Mult):
+        for value in lefts:
+            yield value if isinstance(value, Collection) else UNKNOWN
+        return
+    if isinstance(node.op, ast.Div):
+        # paths: `base / "name"`
+        yield Result(External("operator.truediv", node, frame.module), evaluator.operands(node, frame))
+        return
+    for value in lefts:
+        start = value.value if isinstance(value, Constant) and isinstance(value.value, str) else None
+        if isinstance(value, Text):
+            start = value.start
+        if start is None or not isinstance(node.op, ast.Add | ast.Mod):
+            yield UNKNOWN
+            continue
+        rights = evaluator.values(node.right, frame) if isinstance(node.op, ast.Add) else ()
+        if len(rights) == 1 and isinstance(rights[0], Constant) and isinstance(rights[0].value, str):
+            yield Constant(start + rights[0].value, node, frame.module)
+        else:
+            yield Text(start.partition("%")[0] if isinstance(node.op, ast.Mod) else start, node, frame.module)
+

@@ -1,0 +1,220 @@
+"""Who calls a function of the project, also by way of something that calls it later."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import classes
+from .calls import Arguments, Frame
+from .module import Module, Scope
+from .values import Class, Collection, Function, Instance, Method, Partial, Source, Value
+
+if TYPE_CHECKING:
+    from .evaluate import Evaluator
+
+MOST_CALLERS = 24
+UNSEEN = ast.expr()
+"""An argument that only the callee's caller knows."""
+
+
+class Deferred(NamedTuple):
+    """A call that is given a function and has it called: `Thread(target=f, args=(1,))`, `pool.submit(f, 1)`."""
+
+    keyword: str
+    index: int
+    arguments: str
+    """args: a tuple as `args`; rest: what follows; second: a tuple as the second argument; unseen: nobody knows"""
+    leading: int = 0
+    """How many arguments come from elsewhere before the given ones."""
+    args_index: int = -1
+    open: bool = False
+    """Whether more arguments may follow."""
+
+
+PARTIAL = {"partial": Deferred("", 0, "rest", open=True)}
+
+
+class Callers:
+    def __init__(self, evaluator: Evaluator, deferred: Mapping[str, Deferred]) -> None:
+        self.evaluator = evaluator
+        self._by_name = {**PARTIAL, **deferred}
+        self.start_afresh()
+
+    def start_afresh(self) -> None:
+        self._of: dict[int, list[tuple[Arguments, Value | None]]] = {}
+        self._made: dict[int, list[tuple[Class, Arguments]]] = {}
+        self._deferred: dict[int, tuple[ast.Call, Deferred]] = {}
+
+    def of(self, scope: Scope) -> list[tuple[Arguments, Value | None]]:
+        """The calls that may run a function: their arguments, and the object for methods."""
+        known = self._of.get(id(scope))
+        if known is None:
+            self._of[id(scope)] = []
+            known = self._of[id(scope)] = list(self._find(scope))[:MOST_CALLERS]
+        return known
+
+    def _find(self, scope: Scope) -> Iterator[tuple[Arguments, Value | None]]:
+        if isinstance(scope.node, ast.Lambda) or not scope.is_function:
+            return
+        if scope.name == "__init__" and scope.parent is not None and scope.parent.is_class:
+            for cls, arguments in self.constructions(scope.parent):
+                yield arguments, Instance(cls, arguments)
+            yield from self._super_inits(scope)
+            return
+        if scope.name.startswith("__") and scope.name.endswith("__"):
+            return
+        for module in self._modules(scope.name, scope.module):
+            names = _names_for(module, scope.name)
+            for name in names:
+                for call in list(module.calls.get(name, ())):
+                    yield from self._matching(call, call, call.func, scope, module)
+            for api, deferred in self._by_name.items():
+                for call in list(module.calls.get(api, ())):
+                    given = _given(call, deferred)
+                    if given is not None and _last_name(given) in names:
+                        self._deferred[id(given)] = (call, deferred)
+                        yield from self._matching(given, call, given, scope, module)
+
+    def _matching(
+        self, key: ast.AST, call: ast.Call, callee: ast.expr, scope: Scope, module: Module
+    ) -> Iterator[tuple[Arguments, Value | None]]:
+        frame = self.evaluator.frame_at(call, module)
+        for value in self.evaluator.values(callee, frame):
+            target = value.callee if isinstance(value, Partial) else value
+            function = target.function if isinstance(target, Method) else target
+            if not isinstance(function, Function) or function.scope is not scope:
+                continue
+            arguments = self.evaluator.arguments(key, frame)
+            if isinstance(value, Partial):
+                arguments = self.evaluator.joined(value.arguments, arguments)
+            yield arguments, target.receiver if isinstance(target, Method) else None
+            return
+
+    def receiver(self, call: ast.AST, scope: Scope, frame: Frame) -> Value | None:
+        """The object on which a call runs a method, in a given frame of the caller."""
+        if isinstance(call, ast.Call):
+            for value in self.evaluator.values(call.func, frame):
+                if isinstance(value, Method) and value.function.scope is scope:
+                    return value.receiver
+        return None
+
+    def constructions(self, class_scope: Scope) -> list[tuple[Class, Arguments]]:
+        """The calls that make objects of a class or of a subclass that does not have its own `__init__`."""
+        known = self._made.get(id(class_scope))
+        if known is None:
+            self._made[id(class_scope)] = []
+            known = self._made[id(class_scope)] = list(self._constructions(class_scope))[:MOST_CALLERS]
+        return known
+
+    def _constructions(self, class_scope: Scope) -> Iterator[tuple[Class, Arguments]]:
+        for module in self._modules(class_scope.name, class_scope.module):
+            names = _names_for(module, class_scope.name)
+            for name in names:
+                for call in list(module.calls.get(name, ())):
+                    frame = self.evaluator.frame_at(call, module)
+                    for value in self.evaluator.values(call.func, frame):
+                        if isinstance(value, Class) and value.scope is class_scope:
+                            yield value, self.evaluator.arguments(call, frame)
+                            break
+        for cls in self.subclasses(class_scope):
+            if not classes.own(cls, "__init__"):
+                yield from self.constructions(cls.scope)
+
+    def subclasses(self, class_scope: Scope) -> Iterator[Class]:
+        """The classes of the project that name a class as their base."""
+        for module in self._modules(class_scope.name, class_scope.module):
+            names = _names_for(module, class_scope.name)
+            for node in module.classes:
+                for base in node.bases:
+                    bare = base.value if isinstance(base, ast.Subscript) else base
+                    if _last_name(bare) not in names or node is class_scope.node:
+                        continue
+                    scope = module.scopes[node]
+                    assert scope.parent is not None
+                    frame = self.evaluator.frame_of(scope.parent)
+                    if any(isinstance(v, Class) and v.scope is class_scope for v in self.evaluator.values(base, frame)):
+                        yield Class(scope, frame)
+
+    def _super_inits(self, scope: Scope, below: Scope | None = None) -> Iterator[tuple[Arguments, Value | None]]:
+        """The `super().__init__(...)` calls of subclasses, also past those that have no `__init__`."""
+        assert scope.parent is not None
+        for cls in self.subclasses(below or scope.parent):
+            inits = classes.own(cls, "__init__")
+            for node in inits:
+                inner = cls.scope.module.scopes[node]
+                frame = self.evaluator.frame(inner, None, classes.class_frame(self.evaluator, cls), None)
+                arguments = classes.super_call(self.evaluator, frame, scope)
+                if arguments is not None:
+                    yield arguments, Instance(cls, None)
+            if not inits:
+                yield from self._super_inits(scope, cls.scope)
+
+    def deferred(self, key: ast.AST, frame: Frame) -> Arguments | None:
+        """The arguments that a function gets which is given to something that calls it."""
+        if id(key) not in self._deferred:
+            return None
+        call, spec = self._deferred[id(key)]
+        given = self.evaluator.arguments(call, frame)
+        made = Arguments(key, frame)
+        made.positional = [Source(UNSEEN, frame)] * spec.leading
+        if spec.arguments == "rest":
+            made.positional += given.positional[spec.index + 1 :]
+            made.keywords = dict(given.keywords)
+            made.open_positional, made.open_keywords = given.open_positional or spec.open, given.open_keywords or spec.open
+        elif spec.arguments in ("args", "second"):
+            self._spread(given.get(spec.args_index, "args"), made)
+            keywords = given.get(spec.args_index + 1, "kwargs") or given.keywords.get("kwds")
+            if keywords is not None:
+                self._spread_keywords(keywords, made)
+        else:
+            made.open_positional = made.open_keywords = True
+        return made
+
+    def _spread(self, source: Source | None, made: Arguments) -> None:
+        if source is None:
+            return
+        values = self.evaluator.of(source)
+        if len(values) == 1 and isinstance(values[0], Collection) and values[0].complete:
+            made.positional += [item for _, item in self.evaluator.items(values[0])]
+        else:
+            made.open_positional = True
+
+    def _spread_keywords(self, source: Source, made: Arguments) -> None:
+        for value in self.evaluator.of(source):
+            if isinstance(value, Collection):
+                made.keywords.update({key: item for key, item in self.evaluator.items(value) if isinstance(key, str)})
+            else:
+                made.open_keywords = True
+
+    def _modules(self, name: str, module: Module) -> Iterator[Module]:
+        for path in self.evaluator.codebase.mentioning(name, module.path):
+            found = self.evaluator.codebase.module(path)
+            if found is not None:
+                yield found
+
+
+def _names_for(module: Module, name: str) -> list[str]:
+    """A name and the other names under which a module's own imports know it."""
+    names = [name]
+    for bindings in list(module.scope.bindings.values()):
+        for binding in bindings:
+            if binding.kind == "from":
+                alias: Any = binding.node
+                if alias.name == name and alias.asname:
+                    names.append(alias.asname)
+    return names
+
+
+def _given(call: ast.Call, deferred: Deferred) -> ast.expr | None:
+    for keyword in call.keywords:
+        if deferred.keyword and keyword.arg == deferred.keyword:
+            return keyword.value
+    if len(call.args) > deferred.index and not any(isinstance(a, ast.Starred) for a in call.args[: deferred.index + 1]):
+        return call.args[deferred.index]
+    return None
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")

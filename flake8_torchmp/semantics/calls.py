@@ -1,0 +1,139 @@
+"""Calls: which argument a parameter gets, and the frame in which a function's body is read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from .module import FunctionNode, Module, Scope
+from .values import Source, Value
+
+
+class Arguments:
+    """The arguments of one call, `*` and `**` spread out as far as they can be seen."""
+
+    __slots__ = ("call", "frame", "keywords", "open_keywords", "open_positional", "positional")
+
+    def __init__(self, call: ast.AST, frame: Frame) -> None:
+        self.call = call
+        self.frame = frame
+        self.positional: list[Source] = []
+        self.keywords: dict[str, Source] = {}
+        self.open_positional = False
+        """Whether unseen positional arguments may follow."""
+        self.open_keywords = False
+
+    def get(self, index: int | None, name: str = "") -> Source | None:
+        """The argument at a position or with a name."""
+        if index is not None and 0 <= index < len(self.positional):
+            return self.positional[index]
+        return self.keywords.get(name) if name else None
+
+    @property
+    def is_open(self) -> bool:
+        return self.open_positional or self.open_keywords
+
+    def all(self) -> Iterator[tuple[str, Source]]:
+        for index, source in enumerate(self.positional):
+            yield str(index), source
+        yield from self.keywords.items()
+
+    def before(self, later: Arguments) -> Arguments:
+        """These arguments, bound by a partial, with those of the call that comes later."""
+        joined = Arguments(later.call, later.frame)
+        joined.positional = [*self.positional, *later.positional]
+        joined.keywords = {**self.keywords, **later.keywords}
+        joined.open_positional = self.open_positional or later.open_positional
+        joined.open_keywords = self.open_keywords or later.open_keywords
+        return joined
+
+
+class Frame:
+    """A function's body as one call runs it, or as any call might (then `arguments` is None)."""
+
+    __slots__ = ("arguments", "closure", "depth", "receiver", "scope")
+
+    def __init__(
+        self, scope: Scope, arguments: Arguments | None, closure: Frame | None, receiver: Value | None
+    ) -> None:
+        self.scope = scope
+        self.arguments = arguments
+        self.closure = closure
+        self.receiver = receiver
+        """What the first parameter of a method is."""
+        self.depth = arguments.frame.depth + 1 if arguments is not None else 0
+
+    @property
+    def module(self) -> Module:
+        return self.scope.module
+
+    def of(self, scope: Scope) -> Frame | None:
+        """This frame or the one around it that runs a scope."""
+        frame: Frame | None = self
+        while frame is not None and frame.scope is not scope:
+            frame = frame.closure
+        return frame
+
+
+class Parameter:
+    """A parameter of a function: where it stands and what it is when it is left out."""
+
+    __slots__ = ("default", "index", "kind", "name")
+
+    def __init__(self, name: str, kind: str, index: int | None, default: ast.expr | None) -> None:
+        self.name = name
+        self.kind = kind
+        """positional, keyword, rest (`*args`) or options (`**kwargs`)"""
+        self.index = index
+        self.default = default
+
+
+def parameters(node: FunctionNode) -> dict[str, Parameter]:
+    found: dict[str, Parameter] = {}
+    arguments = node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults: list[Any] = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
+    for index, (argument, default) in enumerate(zip(positional, defaults)):
+        found[argument.arg] = Parameter(argument.arg, "positional", index, default)
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults):
+        found[argument.arg] = Parameter(argument.arg, "keyword", None, default)
+    if arguments.vararg:
+        found[arguments.vararg.arg] = Parameter(arguments.vararg.arg, "rest", len(positional), None)
+    if arguments.kwarg:
+        found[arguments.kwarg.arg] = Parameter(arguments.kwarg.arg, "options", None, None)
+    return found
+
+
+def is_static(node: FunctionNode) -> bool:
+    return _decorated_as(node, "staticmethod")
+
+
+def is_class_method(node: FunctionNode) -> bool:
+    return _decorated_as(node, "classmethod") or getattr(node, "name", "") in ("__new__", "__init_subclass__")
+
+
+def is_property(node: FunctionNode) -> bool:
+    return _decorated_as(node, "property", "cached_property")
+
+
+def _decorated_as(node: FunctionNode, *names: str) -> bool:
+    return any(
+        (item.id if isinstance(item, ast.Name) else getattr(item, "attr", "")) in names
+        for item in getattr(node, "decorator_list", ())
+    )
+
+
+def has_receiver(scope: Scope) -> bool:
+    """Whether a function's first parameter is the object or class that it is called on."""
+    if scope.parent is None or not scope.parent.is_class or isinstance(scope.node, ast.Lambda):
+        return False
+    node: Any = scope.node
+    return not is_static(node)
+
+
+def receiver_name(scope: Scope) -> str:
+    """`self`, as a method calls it."""
+    node: Any = scope.node
+    names = [*node.args.posonlyargs, *node.args.args]
+    return names[0].arg if names and has_receiver(scope) else ""

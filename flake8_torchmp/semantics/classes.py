@@ -1,0 +1,387 @@
+"""Objects of the project's classes: how they are made, what their attributes are, what they are made of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from .calls import Arguments, Frame, has_receiver, is_class_method, is_property, is_static, receiver_name
+from .module import FUNCTIONS, Change, Scope
+from .values import (
+    UNKNOWN,
+    Class,
+    Collection,
+    External,
+    Extra,
+    Function,
+    Instance,
+    Member,
+    Method,
+    Result,
+    Super,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from .evaluate import Evaluator
+
+RECORD_BASES = frozenset(("typing.NamedTuple", "typing_extensions.NamedTuple", "pydantic.BaseModel", "msgspec.Struct"))
+
+
+def linearize(evaluator: Evaluator, cls: Class) -> tuple[Value, ...]:
+    """The class, then its bases from left to right, each before its own bases; a base counts where it comes last."""
+    found: list[Value] = [cls]
+    frame = cls.closure or evaluator.frame_of(cls.scope.module.scope)
+    for base in cls.node.bases:
+        for value in evaluator.values(base, frame):
+            if isinstance(value, Class):
+                inner = evaluator.mro(value)
+            elif isinstance(value, Result) and isinstance(value.callee, External):
+                inner = (value, *_bases_in_call(evaluator, value))
+            else:
+                inner = (value,)
+            keys = {item.key for item in inner}
+            found = [item for item in found if item is cls or item.key not in keys] + list(inner)
+            break
+    return tuple(found)
+
+
+def _bases_in_call(evaluator: Evaluator, value: Result) -> Iterator[Value]:
+    """`with_metaclass(Meta, Base)`: the arguments may be bases."""
+    for source in value.arguments.positional:
+        for inner in evaluator.of(source):
+            if isinstance(inner, Class):
+                yield from evaluator.mro(inner)
+            elif isinstance(inner, External):
+                yield inner
+
+
+def project_classes(evaluator: Evaluator, cls: Class) -> list[Class]:
+    return [item for item in evaluator.mro(cls) if isinstance(item, Class)]
+
+
+def library_bases(evaluator: Evaluator, cls: Class) -> list[str]:
+    """The qualified names of the library classes that a class derives from."""
+    return [item.name for item in evaluator.mro(cls) if isinstance(item, External)]
+
+
+def own(cls: Class, name: str) -> list[Any]:
+    """The functions that a class itself defines under a name."""
+    return [b.node for b in cls.scope.bindings.get(name, ()) if b.kind == "def"]
+
+
+def find_method(evaluator: Evaluator, cls: Class, name: str) -> Function | None:
+    for item in project_classes(evaluator, cls):
+        for node in own(item, name)[-1:]:
+            return Function(item.scope.module.scopes[node], class_frame(evaluator, item))
+    return None
+
+
+def class_frame(evaluator: Evaluator, cls: Class) -> Frame:
+    """The frame of a class's own body."""
+    return evaluator.frame(cls.scope, None, cls.closure, None)
+
+
+def is_record(evaluator: Evaluator, cls: Class) -> bool:
+    """Whether the class gets an `__init__` from its annotated fields."""
+    for decorator in cls.node.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = target.id if isinstance(target, ast.Name) else getattr(target, "attr", "")
+        if name in ("dataclass", "define", "frozen", "mutable", "attrs", "s", "pydantic_dataclass"):
+            return True
+    return any(name in RECORD_BASES for name in library_bases(evaluator, cls))
+
+
+def fields(evaluator: Evaluator, cls: Class) -> dict[str, tuple[ast.expr | None, Class]]:
+    """The fields of a record class with their defaults, the bases' first."""
+    found: dict[str, tuple[ast.expr | None, Class]] = {}
+    for item in reversed(project_classes(evaluator, cls)):
+        if not is_record(evaluator, item):
+            continue
+        for statement in item.node.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                annotation = statement.annotation
+                text = ast.unparse(annotation) if not isinstance(annotation, ast.Constant) else str(annotation.value)
+                if "ClassVar" not in text:
+                    found[statement.target.id] = (statement.value, item)
+    return found
+
+
+# making objects
+
+
+def entered(evaluator: Evaluator, value: Value) -> tuple[Value, ...]:
+    """What `with value as x` binds."""
+    if isinstance(value, Instance):
+        method = find_method(evaluator, value.cls, "__enter__")
+        if method is not None:
+            return evaluator.returned(evaluator.frame(method.scope, None, method.closure, value))
+    return (value,)
+
+
+def init_frame(evaluator: Evaluator, instance: Instance, cls: Class) -> Frame | None:
+    """The frame in which the `__init__` that a class itself defines makes an object, perhaps of a subclass."""
+    nodes = own(cls, "__init__")
+    if not nodes:
+        return None
+    scope = cls.scope.module.scopes[nodes[-1]]
+    closure = class_frame(evaluator, cls)
+    if instance.arguments is None:
+        return evaluator.frame(scope, None, closure, instance)
+    arguments: Arguments | None = instance.arguments
+    for item in project_classes(evaluator, instance.cls):
+        if item.scope is cls.scope:
+            break
+        for node in own(item, "__init__")[-1:]:
+            inner = evaluator.frame(item.scope.module.scopes[node], arguments, class_frame(evaluator, item), instance)
+            handed_on = super_call(evaluator, inner, scope)
+            if handed_on is not None:
+                arguments = handed_on
+    return evaluator.frame(scope, arguments, closure, instance)
+
+
+def super_call(evaluator: Evaluator, frame: Frame, target: Scope) -> Arguments | None:
+    """The arguments with which an `__init__` calls that of a base."""
+    for call in frame.module.calls["__init__"]:
+        if frame.module.scope_of(call).enclosing_function() is not frame.scope:
+            continue
+        for callee in evaluator.values(call.func, frame):
+            if isinstance(callee, Method) and callee.function.scope is target:
+                return evaluator.arguments(call, frame)
+            if isinstance(callee, Function) and callee.scope is target:
+                entered = evaluator.enter(callee, evaluator.arguments(call, frame))
+                return entered.arguments if entered is not None else None
+    return None
+
+
+def library_init(evaluator: Evaluator, instance: Instance) -> list[tuple[str, Arguments]]:
+    """With what the `__init__` of library bases is called: (qualified name of the base, arguments)."""
+    found: list[tuple[str, Arguments]] = []
+    inits = [item for item in project_classes(evaluator, instance.cls) if own(item, "__init__")]
+    for item in inits:
+        frame = init_frame(evaluator, instance, item)
+        if frame is None:
+            continue
+        for call in frame.module.calls["__init__"]:
+            if frame.module.scope_of(call).enclosing_function() is frame.scope:
+                for callee in evaluator.values(call.func, frame):
+                    if isinstance(callee, External):
+                        found.append((callee.name.removesuffix(".__init__"), evaluator.arguments(call, frame)))
+    if not inits and instance.arguments is not None and not is_record(evaluator, instance.cls):
+        found += [(name, instance.arguments) for name in library_bases(evaluator, instance.cls)]
+    return found
+
+
+# attributes
+
+
+def stores(evaluator: Evaluator, cls: Class) -> dict[str, list[tuple[Change, Scope]]]:
+    """What the methods that a class itself defines store on their object, by attribute."""
+    found: dict[str, list[tuple[Change, Scope]]] = {}
+    module = cls.scope.module
+    for name in _receiver_names(cls):
+        for change in module.changes.get(name, ()):
+            method = module.scope_of(change.target).enclosing_function()
+            while method is not None and method.parent is not cls.scope:
+                method = method.parent.enclosing_function() if method.parent is not None else None
+            if method is None or receiver_name(method) != name or is_class_method(method.node):  # type: ignore[arg-type]
+                continue
+            if change.kind == "attribute" and isinstance(change.target, ast.Name):
+                found.setdefault(change.name, []).append((change, method))
+    return found
+
+
+def growth(evaluator: Evaluator, cls: Class, attribute: str) -> list[tuple[Change, Scope]]:
+    """What a class's methods add to the object that an attribute holds: `self.steps.append(x)`."""
+    found: list[tuple[Change, Scope]] = []
+    module = cls.scope.module
+    for name in _receiver_names(cls):
+        for change in module.changes.get(name, ()):
+            target = change.target
+            if (
+                isinstance(target, ast.Attribute)
+                and target.attr == attribute
+                and isinstance(target.value, ast.Name)
+                and (method := module.scope_of(target).enclosing_function()) is not None
+                and method.parent is cls.scope
+            ):
+                found.append((change, method))
+    return found
+
+
+def _receiver_names(cls: Class) -> list[str]:
+    names = {
+        receiver_name(cls.scope.module.scopes[statement])
+        for statement in cls.node.body
+        if isinstance(statement, FUNCTIONS)
+    }
+    return sorted(names - {""})
+
+
+def store_frame(evaluator: Evaluator, instance: Instance, cls: Class, method: Scope) -> Frame:
+    """The frame in which a method stores something on an object."""
+    if method.name == "__init__":
+        frame = init_frame(evaluator, instance, cls)
+        if frame is not None:
+            return frame
+    return evaluator.frame(method, None, class_frame(evaluator, cls), instance)
+
+
+def stored(
+    evaluator: Evaluator, instance: Instance, name: str, skipped_methods: frozenset[str] = frozenset()
+) -> Iterator[Value]:
+    """What the methods of an object's classes store in an attribute."""
+    for cls in project_classes(evaluator, instance.cls):
+        grown: tuple[Extra, ...] | None = None
+        for change, method in stores(evaluator, cls).get(name, ()):
+            if change.value is None or method.name in skipped_methods:
+                continue
+            frame = store_frame(evaluator, instance, cls, method)
+            if evaluator.never(change.node, frame):
+                continue
+            inner = evaluator.frame_in(cls.scope.module.scope_of(change.target), frame)
+            for value in evaluator.unpacked(evaluator.values(change.value, inner), change.path):
+                if isinstance(value, Collection | Result | Instance):
+                    if grown is None:
+                        grown = _grown(evaluator, instance, cls, name)
+                    value = value.with_extras(grown) if grown else value
+                yield value
+
+
+def _grown(evaluator: Evaluator, instance: Instance, cls: Class, name: str) -> tuple[Extra, ...]:
+    found: list[Extra] = []
+    for change, method in growth(evaluator, cls, name):
+        found += evaluator.extra(change, store_frame(evaluator, instance, cls, method))
+    return tuple(found)
+
+
+def attribute(evaluator: Evaluator, base: Value, name: str) -> Iterator[Value]:
+    """What `base.name` can be, for an object, a class or `super()`."""
+    if isinstance(base, Super):
+        yield from _of_super(evaluator, base, name)
+        return
+    placed = [extra for extra in base.extras if extra.kind == "attribute" and extra.label == name]
+    for extra in placed:
+        yield from evaluator.of(extra.source)
+    if isinstance(base, Instance):
+        found = list(stored(evaluator, base, name)) or list(field(evaluator, base, name))
+        yield from found
+        if found or placed:
+            return
+        cls = base.cls
+    else:
+        assert isinstance(base, Class)
+        cls = base
+    yield from _of_class(evaluator, base, evaluator.mro(cls), name)
+
+
+def field(evaluator: Evaluator, instance: Instance, name: str) -> Iterator[Value]:
+    if not is_record(evaluator, instance.cls):
+        return
+    known = fields(evaluator, instance.cls)
+    if name not in known:
+        return
+    default, owner = known[name]
+    made = [instance.arguments] if instance.arguments is not None else [
+        arguments for _, arguments in evaluator.callers.constructions(instance.cls.scope)
+    ]
+    for arguments in made:
+        source = arguments.get(list(known).index(name), name)
+        if source is not None:
+            yield from evaluator.of(source)
+        elif arguments.is_open or default is None:
+            yield UNKNOWN
+        else:
+            yield from _field_default(evaluator, default, owner)
+    if not made and default is not None:
+        yield from _field_default(evaluator, default, owner)
+
+
+def _field_default(evaluator: Evaluator, default: ast.expr, owner: Class) -> Iterator[Value]:
+    frame = class_frame(evaluator, owner)
+    if isinstance(default, ast.Call) and any(k.arg in ("default", "default_factory", "factory") for k in default.keywords):
+        for keyword in default.keywords:
+            if keyword.arg == "default":
+                yield from evaluator.values(keyword.value, frame)
+            elif keyword.arg in ("default_factory", "factory"):
+                for factory in evaluator.values(keyword.value, frame):
+                    yield from evaluator.result(factory, evaluator.no_arguments(keyword.value, frame))
+        return
+    yield from evaluator.values(default, frame)
+
+
+def _of_class(evaluator: Evaluator, base: Value, order: tuple[Value, ...], name: str) -> Iterator[Value]:
+    for item in order:
+        if isinstance(item, Class):
+            if name not in item.scope.bindings:
+                continue
+            frame = class_frame(evaluator, item)
+            for binding in item.scope.bindings[name][-1:]:
+                for value in evaluator.bound(binding, frame):
+                    yield from _bind(evaluator, base, value)
+            return
+        if isinstance(item, External):
+            yield from _of_library(evaluator, base, item, name)
+            return
+    yield UNKNOWN
+
+
+def _of_library(evaluator: Evaluator, base: Value, item: External, name: str) -> Iterator[Value]:
+    if isinstance(base, Instance):
+        for _, arguments in library_init(evaluator, base):
+            if name in arguments.keywords:
+                yield from evaluator.of(arguments.keywords[name])
+                return
+        yield Member(base, name)
+    else:
+        yield External(f"{item.name}.{name}", item.node, item.module)
+
+
+def _bind(evaluator: Evaluator, base: Value, value: Value) -> Iterator[Value]:
+    """A function found in a class becomes a method, a property its value."""
+    if not isinstance(value, Function) or not has_receiver(value.scope):
+        yield value
+        return
+    node = value.scope.node
+    assert isinstance(node, FUNCTIONS)
+    if is_static(node):
+        yield value
+    elif is_class_method(node):
+        receiver = base.cls if isinstance(base, Instance) else base
+        yield Method(receiver, value)
+    elif isinstance(base, Class):
+        yield value
+    elif is_property(node):
+        yield from evaluator.returned(evaluator.frame(value.scope, None, value.closure, base))
+    else:
+        yield Method(base, value)
+
+
+def _of_super(evaluator: Evaluator, base: Super, name: str) -> Iterator[Value]:
+    receiver = base.receiver
+    cls = receiver.cls if isinstance(receiver, Instance) else receiver
+    order = evaluator.mro(cls) if isinstance(cls, Class) else ()
+    keys = [item.key for item in order]
+    after = order[keys.index(base.cls.key) + 1 :] if base.cls.key in keys else evaluator.mro(base.cls)[1:]
+    for item in after:
+        if isinstance(item, External) and not any(
+            isinstance(later, Class) and name in later.scope.bindings for later in after
+        ):
+            yield External(f"{item.name}.{name}", item.node, item.module)
+            return
+        if isinstance(item, Class) and name in item.scope.bindings:
+            yield from _of_class(evaluator, receiver, (item,), name)
+            return
+    yield UNKNOWN
+
+
+def held_attributes(evaluator: Evaluator, instance: Instance) -> list[str]:
+    """The names of the attributes that an object of the project can hold, in source order."""
+    names: dict[str, None] = {}
+    for cls in reversed(project_classes(evaluator, instance.cls)):
+        names.update(dict.fromkeys(stores(evaluator, cls)))
+    if is_record(evaluator, instance.cls):
+        names.update(dict.fromkeys(fields(evaluator, instance.cls)))
+    names.update(dict.fromkeys(extra.label for extra in instance.extras if extra.kind == "attribute"))
+    return list(names)

@@ -1,0 +1,310 @@
+"""The modules of a project: found by name, read when asked for, and who imports whom."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+
+from .. import source
+from .module import Module
+
+SKIPPED_FOLDERS = frozenset(("__pycache__", "node_modules", "site-packages", "dist-packages"))
+MANY_FILES = 100_000
+"""A folder with more files than this is no project: the index stops there."""
+
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
+)
+_IMPORTED_NAME = re.compile(rb"(\w+|\*)(?:[ \t]+as[ \t]+\w+)?[\s,)]*")
+_COMMENT = re.compile(rb"#[^\n]*")
+
+
+class Codebase:
+    """What can be asked about the files below one root folder."""
+
+    def __init__(
+        self,
+        root: str,
+        source_roots: tuple[str, ...] = (),
+        libraries: frozenset[str] = frozenset(),
+        buffers: Mapping[str, bytes] | None = None,
+    ) -> None:
+        self.root = root
+        self.source_roots = tuple(os.path.join(root, folder) for folder in source_roots)
+        self.libraries = libraries | sys.stdlib_module_names
+        """Top-level names that are never looked for in odd corners of the project."""
+        self.buffers = dict(buffers or {})
+        self.loaded_bytes = 0
+        self._modules: dict[str, Module | None] = {}
+        self._given: dict[str, tuple[bytes, ast.Module]] = {}
+        self._bytes: dict[str, bytes] = {}
+        self._found: dict[tuple[str, str], tuple[str, str] | None] = {}
+        self._files: dict[str, None] | None = None
+        self._folders: set[str] = set()
+        self._tops: dict[str, list[str]] = {}
+        self._imports: dict[str, tuple[str, ...]] = {}
+        self._importers: dict[str, list[str]] | None = None
+
+    # files
+
+    @property
+    def files(self) -> list[str]:
+        """Every Python file of the project, sorted."""
+        if self._files is None:
+            self._list_files()
+        assert self._files is not None
+        return list(self._files)
+
+    def _list_files(self) -> None:
+        files: list[str] = [path for path in self.buffers if path.endswith(".py")]
+        seen_folders: set[str] = set()
+        pending = [self.root]
+        while pending and len(files) < MANY_FILES:
+            folder = pending.pop()
+            real = os.path.realpath(folder)
+            if real in seen_folders:
+                continue
+            seen_folders.add(real)
+            try:
+                with os.scandir(folder) as entries:
+                    listed = list(entries)
+            except OSError:
+                continue
+            names = {entry.name for entry in listed}
+            if "pyvenv.cfg" in names:
+                continue
+            self._folders.add(folder)
+            for entry in listed:
+                name = entry.name
+                if name.endswith(".py"):
+                    files.append(entry.path)
+                elif not name.startswith(".") and name not in SKIPPED_FOLDERS and "." not in name:
+                    try:
+                        if entry.is_dir():
+                            pending.append(entry.path)
+                    except OSError:
+                        continue
+        self._files = dict.fromkeys(sorted(files))
+        for path in self._files:
+            folder, name = os.path.split(path)
+            self._tops.setdefault(name[:-3], []).append(folder)
+        for folder in sorted(self._folders):
+            parent, name = os.path.split(folder)
+            if os.path.join(folder, "__init__.py") in self._files:
+                self._tops.setdefault(name, []).append(parent)
+
+    def contains(self, path: str) -> bool:
+        if self._files is None:
+            self._list_files()
+        assert self._files is not None
+        return path in self._files
+
+    def data(self, path: str) -> bytes:
+        """The bytes of a file, or none where it cannot be read."""
+        if path in self.buffers:
+            return self.buffers[path]
+        if path not in self._bytes:
+            try:
+                self._bytes[path] = source.read(path)
+            except source.Unreadable:
+                self._bytes[path] = b""
+        return self._bytes[path]
+
+    def forget(self) -> None:
+        """Drops the parsed modules, to bound memory; they are read again when asked for."""
+        self._modules.clear()
+        self.loaded_bytes = 0
+
+    # modules
+
+    def give(self, path: str, data: bytes, tree: ast.Module) -> None:
+        """Hands over a tree that somebody parsed already."""
+        if path not in self._modules:
+            self._given[path] = (data, tree)
+
+    def module(self, path: str) -> Module | None:
+        if path not in self._modules:
+            self._modules[path] = self._load(path)
+        return self._modules[path]
+
+    def _load(self, path: str) -> Module | None:
+        if path in self._given:
+            data, tree = self._given.pop(path)
+        else:
+            data = self.data(path)
+            if not data:
+                return None
+            try:
+                tree = source.parse(data, path)
+            except source.Unreadable:
+                return None
+        self.loaded_bytes += len(data)
+        name, is_package = self.name_of(path)
+        return Module(path, name, tree, data, is_package)
+
+    def name_of(self, path: str) -> tuple[str, bool]:
+        """The dotted name of a file, counted from above its topmost package."""
+        folder, file = os.path.split(path)
+        stem = file[:-3]
+        is_package = stem == "__init__"
+        parts = [] if is_package else [stem]
+        while self.contains(os.path.join(folder, "__init__.py")) and folder != self.root:
+            folder, name = os.path.split(folder)
+            parts.append(name)
+        if is_package and not parts:
+            parts.append(os.path.basename(folder))
+        return ".".join(reversed(parts)), is_package
+
+    def package_root(self, path: str) -> str:
+        """The folder above the topmost package that a file lies in."""
+        folder = os.path.dirname(path)
+        while self.contains(os.path.join(folder, "__init__.py")) and folder != self.root:
+            folder = os.path.dirname(folder)
+        return folder
+
+    # imports
+
+    def find(self, name: str, importer: str, level: int = 0) -> tuple[str, str] | None:
+        """(dotted name, path) of a module of the project; the path of a namespace package is empty."""
+        folder = os.path.dirname(importer)
+        key = ("." * level + name, folder)
+        if key not in self._found:
+            self._found[key] = self._find(name, importer, folder, level)
+        return self._found[key]
+
+    def _find(self, name: str, importer: str, folder: str, level: int) -> tuple[str, str] | None:
+        self.contains(importer)
+        if level:
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder)
+            if not name:
+                return self._at(os.path.dirname(folder), os.path.basename(folder))
+            return self._at(folder, name)
+        top = name.partition(".")[0]
+        namespace = None
+        for candidate in self._search_folders(importer, folder, top):
+            found = self._at(candidate, name)
+            if found is not None and found[1]:
+                return found
+            namespace = namespace or found
+        return None if top in self.libraries else namespace
+
+    def _search_folders(self, importer: str, folder: str, top: str) -> Iterator[str]:
+        yield from self.source_roots
+        yield self.package_root(importer)
+        if top in self.libraries and top not in self._tops:
+            return
+        yield folder
+        inner = folder
+        while inner != self.root and inner.startswith(self.root + os.sep):
+            inner = os.path.dirname(inner)
+            yield inner
+        for name in ("src", "lib", "python"):
+            yield os.path.join(self.root, name)
+        homes = self._tops.get(top, ())
+        if len(homes) == 1 and top not in self.libraries:
+            yield homes[0]
+
+    def _at(self, folder: str, name: str) -> tuple[str, str] | None:
+        base = os.path.join(folder, *name.split("."))
+        for path in (base + ".py", os.path.join(base, "__init__.py")):
+            if self.contains(path):
+                return name, path
+        if base in self._folders and base != self.root:
+            return name, ""
+        return None
+
+    def submodule(self, package: str, name: str) -> tuple[str, str] | None:
+        """The module `name` of the package whose `__init__` is at a path."""
+        return self._at(os.path.dirname(package), name)
+
+    def imports(self, path: str) -> tuple[str, ...]:
+        """The files of the project that a file imports, by a scan of its bytes."""
+        if path not in self._imports:
+            self._imports[path] = tuple(dict.fromkeys(self._scan_imports(path)))
+        return self._imports[path]
+
+    def _scan_imports(self, path: str) -> Iterator[str]:
+        for origin, names, plain in _IMPORT.findall(self.data(path)):
+            if plain:
+                for part in plain.split(b","):
+                    words = part.split()
+                    if words:
+                        yield from self._along(words[0].decode("ascii", "replace"), path)
+                continue
+            text = origin.decode("ascii", "replace")
+            module = text.lstrip(".")
+            level = len(text) - len(module)
+            found = self.find(module, path, level)
+            if found is None:
+                continue
+            if found[1]:
+                yield found[1]
+            if not level:
+                yield from self._along(module, path)
+            if not found[1] or found[1].endswith("__init__.py"):
+                listed = _COMMENT.sub(b"", names).lstrip(b"(")
+                prefix = f"{module}." if module else ""
+                for name in _IMPORTED_NAME.findall(listed):
+                    inner = self.find(prefix + name.decode("ascii", "replace"), path, level)
+                    if inner is not None and inner[1]:
+                        yield inner[1]
+
+    def _along(self, name: str, path: str) -> Iterator[str]:
+        """A dotted import runs every package on the way."""
+        parts = name.split(".")
+        for count in range(1, len(parts) + 1):
+            found = self.find(".".join(parts[:count]), path)
+            if found is not None and found[1]:
+                yield found[1]
+
+    def importers(self, path: str) -> list[str]:
+        """The files of the project that import a file."""
+        if self._importers is None:
+            self._importers = {}
+            for file in self.files:
+                for imported in self.imports(file):
+                    if imported != file:
+                        self._importers.setdefault(imported, []).append(file)
+        return self._importers.get(path, [])
+
+    def mentioning(self, name: str, path: str) -> list[str]:
+        """The files that may use a name defined in a file: it, and those that import it, also by way of others."""
+        word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
+        found: dict[str, None] = {path: None}
+        visited = {path}
+        pending = [(path, True)]
+        while pending:
+            current, direct = pending.pop(0)
+            for importer in self.importers(current):
+                if importer in visited:
+                    continue
+                visited.add(importer)
+                mentions = word.search(self.data(importer)) is not None
+                if mentions:
+                    found[importer] = None
+                if mentions or direct or importer.endswith("__init__.py"):
+                    pending.append((importer, mentions))
+        return [path, *sorted(set(found) - {path})]
+
+    def reachable(self, paths: list[str]) -> list[str]:
+        """Some files and all that they import, directly or not."""
+        return self._closure(paths, self.imports)
+
+    def users(self, paths: list[str]) -> list[str]:
+        """Some files and all that import them, directly or not."""
+        return self._closure(paths, self.importers)
+
+    def _closure(self, paths: list[str], step: object) -> list[str]:
+        assert callable(step)
+        found = dict.fromkeys(paths)
+        pending = list(paths)
+        while pending:
+            for path in step(pending.pop()):
+                if path not in found:
+                    found[path] = None
+                    pending.append(path)
+        return sorted(found)

@@ -1,0 +1,83 @@
+"""Options of a command line as values: what argparse and click give when the user says nothing."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .module import Module
+from .values import UNKNOWN, Constant, Member, Result, Value
+
+if TYPE_CHECKING:
+    from .evaluate import Evaluator
+
+PARSED = ("parse_args", "parse_known_args", "parse_intermixed_args")
+
+
+class Choice(Constant):
+    """A default that the user can change: it counts as a value, but no branch is decided by it."""
+
+    __slots__ = ()
+
+
+def as_choice(value: Value) -> Value:
+    if type(value) is Constant:
+        choice = Choice(value.value, value.node, value.module)
+        choice.way = value.way
+        return choice
+    return value
+
+
+def is_choice(value: Value) -> bool:
+    return isinstance(value, Choice)
+
+
+def option(evaluator: Evaluator, base: Value, name: str) -> list[Value] | None:
+    """What `args.name` is, if `args` was parsed from a command line; None if it was not."""
+    if not isinstance(base, Result) or not isinstance(base.callee, Member) or base.callee.name not in PARSED:
+        return None
+    modules: dict[str, Module] = {base.arguments.frame.module.path: base.arguments.frame.module}
+    parser = base.callee.owner
+    while isinstance(parser, Member | Result):
+        if isinstance(parser, Result):
+            modules.setdefault(parser.arguments.frame.module.path, parser.arguments.frame.module)
+            parser = parser.callee
+        else:
+            parser = parser.owner
+    found: list[Value] = []
+    for module in modules.values():
+        found += _declared(evaluator, module, name)
+    return found or [UNKNOWN]
+
+
+def _declared(evaluator: Evaluator, module: Module, name: str) -> Iterator[Value]:
+    for call in module.calls.get("add_argument", ()):
+        if name in _destinations(call):
+            yield from _default(evaluator, module, call)
+    for call in module.calls.get("set_defaults", ()):
+        for keyword in call.keywords:
+            if keyword.arg == name:
+                for value in evaluator.values(keyword.value, evaluator.frame_at(call, module)):
+                    yield as_choice(value)
+
+
+def _destinations(call: ast.Call) -> list[str]:
+    for keyword in call.keywords:
+        if keyword.arg == "dest" and isinstance(keyword.value, ast.Constant):
+            return [str(keyword.value.value)]
+    flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    long = [flag for flag in flags if flag.startswith("--") or not flag.startswith("-")] or flags
+    return [flag.lstrip("-").replace("-", "_") for flag in long[:1]]
+
+
+def _default(evaluator: Evaluator, module: Module, call: ast.Call) -> Iterator[Value]:
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+    action = keywords.get("action")
+    if "default" in keywords:
+        for value in evaluator.values(keywords["default"], evaluator.frame_at(call, module)):
+            yield as_choice(value)
+    elif isinstance(action, ast.Constant) and action.value in ("store_true", "store_false"):
+        yield Choice(action.value == "store_false", action, module)
+    else:
+        yield UNKNOWN

@@ -1,0 +1,920 @@
+"""What an expression can be: candidates in source order, each with the way it took.
+
+Evaluation is by need. A function's body is read in a frame: as one call runs it, or as any call of the project might.
+What cannot be seen is UNKNOWN; it never turns into a guess.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from . import builtin, classes, command_line
+from .calls import (
+    Arguments,
+    Frame,
+    Parameter,
+    has_receiver,
+    is_class_method,
+    is_property,
+    is_static,
+    parameters,
+    receiver_name,
+)
+from .callers import Callers, Deferred
+from .codebase import Codebase
+from .flow import conditions, facts, reaching, reaching_end
+from .module import ADDING, COMPREHENSIONS, Binding, Change, Module, Scope, up
+from .values import (
+    UNKNOWN,
+    Class,
+    Collection,
+    Constant,
+    Entry,
+    External,
+    Extra,
+    Function,
+    Hop,
+    Instance,
+    Member,
+    Method,
+    ModuleValue,
+    Partial,
+    Result,
+    Source,
+    Super,
+    Text,
+    Unknown,
+    Value,
+)
+
+Values = tuple[Value, ...]
+
+MOST_CANDIDATES = 24
+DEEPEST = 50
+"""Evaluations inside one another before an answer is UNKNOWN."""
+DEEPEST_CALL = 7
+MOST_STEPS = 150_000
+"""Evaluations for one question; a program that needs more is not understood."""
+
+
+class Evaluator:
+    def __init__(self, codebase: Codebase, deferred: Mapping[str, Deferred]) -> None:
+        self.codebase = codebase
+        self.callers = Callers(self, deferred)
+        self.start_afresh()
+
+    def start_afresh(self) -> None:
+        """Forgets all answers, so that they never depend on what was asked before."""
+        self.steps = 0
+        self._memo: dict[tuple[int, Any], Values] = {}
+        self._running: dict[tuple[int, Any], int] = {}
+        self._frames: dict[tuple[Any, ...], Frame] = {}
+        self._arguments: dict[tuple[int, int], Arguments] = {}
+        self._mro: dict[int, tuple[Value, ...]] = {}
+        self._cut_at = DEEPEST + 1
+        """The depth of the outermost evaluation that an answer was cut off for; answers below it are not kept."""
+        self.callers.start_afresh()
+
+    # frames
+
+    def frame(self, scope: Scope, arguments: Arguments | None, closure: Frame | None, receiver: Value | None) -> Frame:
+        key = (id(scope), id(arguments), id(closure), receiver.key if receiver is not None else None)
+        frame = self._frames.get(key)
+        if frame is None:
+            frame = self._frames[key] = Frame(scope, arguments, closure, receiver)
+        return frame
+
+    def frame_of(self, scope: Scope) -> Frame:
+        """The frame for a scope of which nothing is known but its place."""
+        while isinstance(scope.node, COMPREHENSIONS):
+            assert scope.parent is not None
+            scope = scope.parent
+        closure = self.frame_of(scope.parent) if scope.parent is not None else None
+        return self.frame(scope, None, closure, None)
+
+    def frame_at(self, node: ast.AST, module: Module) -> Frame:
+        return self.frame_of(module.scope_of(node))
+
+    def contexts(self, scope: Scope, depth: int = 3, most: int = 24) -> list[Frame]:
+        """The frames in which a function may run: one for each chain of callers in the project, or the open one."""
+        while isinstance(scope.node, COMPREHENSIONS):
+            assert scope.parent is not None
+            scope = scope.parent
+        open_frame = self.frame_of(scope)
+        if not scope.is_function or depth == 0:
+            return [open_frame]
+        found: list[Frame] = []
+        for arguments, receiver in self.callers.of(scope):
+            for outer in self.contexts(arguments.frame.scope, depth - 1, most):
+                if outer.depth + 1 >= DEEPEST_CALL or self._is_running(scope, outer):
+                    continue
+                inner = self.arguments(arguments.call, outer) if outer is not arguments.frame else arguments
+                function_closure = outer.of(scope.parent) if scope.parent is not None else None
+                if isinstance(arguments.call, ast.Call) and outer is not arguments.frame:
+                    receiver = self.callers.receiver(arguments.call, scope, outer) or receiver
+                found.append(self.frame(scope, inner, function_closure or open_frame.closure, receiver))
+            if len(found) >= most:
+                break
+        if found:
+            return found[:most]
+        return self._by_construction(scope, open_frame)[:most]
+
+    def _by_construction(self, scope: Scope, open_frame: Frame) -> list[Frame]:
+        """A method that nobody calls runs on the objects that the project makes."""
+        if not has_receiver(scope) or is_class_method(scope.node) or scope.name == "__init__":  # type: ignore[arg-type]
+            return [open_frame]
+        assert scope.parent is not None and scope.parent.parent is not None
+        made = [
+            self.frame(scope, None, open_frame.closure, Instance(cls, arguments))
+            for cls, arguments in self.callers.constructions(scope.parent)
+        ]
+        return made or [open_frame]
+
+    # values
+
+    def values(self, node: ast.expr, frame: Frame) -> Values:
+        """What an expression can be in a frame; never empty."""
+        key = (id(node), id(frame))
+        known = self._memo.get(key)
+        if known is not None:
+            return known
+        if key in self._running:
+            self._cut_at = min(self._cut_at, self._running[key])
+            return (UNKNOWN,)
+        if len(self._running) >= DEEPEST or self.steps >= MOST_STEPS:
+            self._cut_at = 0
+            return (UNKNOWN,)
+        return self._answer(key, lambda: self._evaluate(node, frame))
+
+    def _answer(self, key: tuple[int, Any], evaluate: Callable[[], Iterator[Value]]) -> Values:
+        """Evaluates once; an answer is kept unless it was cut off by an evaluation that it is part of."""
+        self.steps += 1
+        depth = self._running[key] = len(self._running)
+        try:
+            found = _distinct(evaluate()) or (UNKNOWN,)
+        finally:
+            del self._running[key]
+        if self._cut_at >= depth:
+            self._cut_at = DEEPEST + 1
+            self._memo[key] = found
+        return found
+
+    def of(self, source: Source) -> Values:
+        return self.values(source.node, source.frame)
+
+    def _evaluate(self, node: ast.expr, frame: Frame) -> Iterator[Value]:
+        handler = _HANDLERS.get(type(node))
+        if handler is None:
+            yield UNKNOWN
+        else:
+            yield from handler(self, node, frame)
+
+    # names
+
+    def _name(self, node: ast.Name, frame: Frame) -> Iterator[Value]:
+        module = frame.module
+        use_scope = module.scope_of(node)
+        for value in self.lookup(node.id, node, use_scope, frame):
+            yield value.after(Hop(node, module, node.id))
+
+    def lookup(self, name: str, use: ast.AST, use_scope: Scope, frame: Frame) -> Iterator[Value]:
+        scope = self.scope_binding(name, use_scope)
+        if scope is None:
+            yield from self._from_star(name, use_scope.module)
+            return
+        inner = self.frame_in(scope, frame)
+        extras: tuple[Extra, ...] | None = None
+        for binding in reaching(scope.bindings[name], use, scope, use_scope):
+            if binding.kind == "augmented" and len(scope.bindings[name]) > 1:
+                continue
+            if self.never(binding.node, inner):
+                continue
+            for value in self.bound(binding, inner):
+                if isinstance(value, Collection | Instance | Result | Class):
+                    if extras is None:
+                        extras = self._extras(name, scope, inner)
+                    value = value.with_extras(extras) if extras else value
+                yield value
+
+    def scope_binding(self, name: str, scope: Scope) -> Scope | None:
+        """The scope whose variable a name is."""
+        current: Scope | None = scope
+        if name in scope.global_names:
+            return scope.module.scope if name in scope.module.scope.bindings else None
+        while current is not None:
+            if name in current.bindings and (not current.is_class or current is scope):
+                return current
+            current = current.parent
+        return None
+
+    def frame_in(self, scope: Scope, frame: Frame) -> Frame:
+        """The frame for a scope, seen from a frame inside it."""
+        while isinstance(scope.node, COMPREHENSIONS):
+            assert scope.parent is not None
+            scope = scope.parent
+        return frame.of(scope) or self.frame_of(scope)
+
+    def _from_star(self, name: str, module: Module) -> Iterator[Value]:
+        found = False
+        for node in module.scope.star_imports:
+            target = self.codebase.find(node.module or "", module.path, node.level)
+            if target is None or not target[1]:
+                continue
+            other = self.codebase.module(target[1])
+            if other is not None and other is not module and (name in other.scope.bindings or other.scope.star_imports):
+                for value in self.name_in_module(name, other):
+                    if not (isinstance(value, External) and value.name.startswith("builtins.")):
+                        found = True
+                        yield value
+        if found:
+            return
+        outside = [n for n in module.scope.star_imports if not n.level and n.module and not self.codebase.find(n.module, module.path)]
+        if name in builtin.NAMES:
+            yield External(f"builtins.{name}", module.tree, module)
+        elif len(outside) == 1:
+            yield External(f"{outside[0].module}.{name}", outside[0], module)
+        else:
+            yield UNKNOWN
+
+    def name_in_module(self, name: str, module: Module) -> Values:
+        """What a module offers under a name, once it has been imported."""
+        key = (id(module.scope), name)
+        known = self._memo.get(key)
+        if known is not None:
+            return known
+        if key in self._running:
+            self._cut_at = min(self._cut_at, self._running[key])
+            return (UNKNOWN,)
+        return self._answer(key, lambda: self._offered(name, module))
+
+    def _offered(self, name: str, module: Module) -> Iterator[Value]:
+        frame = self.frame_of(module.scope)
+        if name not in module.scope.bindings:
+            inner = self.codebase.submodule(module.path, name) if module.is_package else None
+            if inner is not None:
+                yield ModuleValue(f"{module.name}.{name}", inner[1])
+            else:
+                yield from self._from_star(name, module)
+            return
+        extras = self._extras(name, module.scope, frame)
+        bindings = module.scope.bindings[name]
+        for binding in reaching_end(bindings) if len(bindings) > 1 else bindings:
+            if binding.kind == "augmented" and len(bindings) > 1:
+                continue
+            for value in self.bound(binding, frame):
+                changed = extras and isinstance(value, Collection | Instance | Result | Class)
+                yield value.with_extras(extras) if changed else value
+
+    def bound(self, binding: Binding, frame: Frame) -> Iterator[Value]:
+        """What a binding gives its name."""
+        kind, value = binding.kind, binding.value
+        if kind in ("assign", "walrus") and value is not None and not binding.path:
+            yield from self.values(value, frame)
+        elif kind in ("assign", "unpack", "walrus") and value is not None:
+            yield from self.unpacked(self.values(value, frame), binding.path)
+        elif kind == "parameter":
+            yield from self.parameter(binding.name, frame)
+        elif kind == "def":
+            yield from self._defined(binding.node, frame)
+        elif kind == "class":
+            yield Class(frame.module.scopes[binding.node], frame)
+        elif kind == "import":
+            yield from self._imported(binding.node, frame.module)
+        elif kind == "from":
+            yield from self._imported_from(binding.node, frame.module)
+        elif kind == "for" and value is not None:
+            for element in self.elements(self.values(value, frame)):
+                yield from self.unpacked((element,), binding.path)
+        elif kind == "with" and value is not None:
+            for entered in self.values(value, frame):
+                yield from self.unpacked(classes.entered(self, entered), binding.path)
+        else:
+            yield UNKNOWN
+
+    def unpacked(self, values: Values, path: tuple[int, ...]) -> Values:
+        for index in path:
+            found: list[Value] = []
+            for value in values:
+                if isinstance(value, Collection) and 0 <= index < len(value.entries) and value.kind in ("tuple", "list"):
+                    found += self.of(value.entries[index].source)
+                elif isinstance(value, Result) and value.name.endswith("parse_known_args()") and index == 0:
+                    found.append(value)
+                else:
+                    found.append(UNKNOWN)
+            values = _distinct(found)
+        return values
+
+    def _defined(self, node: Any, frame: Frame) -> Iterator[Value]:
+        function = Function(frame.module.scopes[node], frame)
+        for decorator in reversed(node.decorator_list):
+            for value in self.values(decorator, frame):
+                replacement = self._replacement(value, function, decorator, frame)
+                if replacement is not None:
+                    function.decorated_by = replacement
+        yield function
+
+    def _replacement(self, decorator: Value, function: Function, node: ast.expr, frame: Frame) -> Function | None:
+        """The inner function that a decorator of the project gives instead, unless it takes over the name."""
+        if not isinstance(decorator, Function):
+            return None
+        inner_scopes = [
+            value.scope
+            for value in self.returned(self.frame(decorator.scope, None, decorator.closure, None))
+            if isinstance(value, Function) and value.scope.parent is decorator.scope
+        ]
+        for scope in inner_scopes:
+            if scope is function.scope:
+                continue
+            wrappers = {"wraps", "update_wrapper", "wraps_func", "wrapt", "decorator"}
+            named = {getattr(n, "attr", getattr(n, "id", "")) for n in ast.walk(decorator.scope.node)}
+            names_itself = any(
+                isinstance(n, ast.Attribute) and n.attr in ("__name__", "__qualname__") and isinstance(n.ctx, ast.Store)
+                for n in ast.walk(decorator.scope.node)
+            )
+            if not (wrappers & named) and not names_itself:
+                return Function(scope, self.frame_of(decorator.scope))
+        return None
+
+    # imports
+
+    def _imported(self, alias: Any, module: Module) -> Iterator[Value]:
+        name = alias.name if alias.asname else alias.name.partition(".")[0]
+        yield self._module(name, alias, module)
+
+    def _module(self, name: str, node: ast.AST, module: Module) -> Value:
+        found = self.codebase.find(name, module.path)
+        if found is not None:
+            return ModuleValue(name, found[1])
+        return External(name, node, module)
+
+    def _imported_from(self, alias: Any, module: Module) -> Iterator[Value]:
+        node: Any = up(alias)
+        origin = node.module or ""
+        found = self.codebase.find(origin, module.path, node.level)
+        if found is None:
+            yield External(f"{origin}.{alias.name}" if origin else alias.name, alias, module) if not node.level else UNKNOWN
+            return
+        if found[1] == module.path:
+            other = module if alias.name in module.scope.bindings and not module.is_package else None
+        else:
+            other = self.codebase.module(found[1]) if found[1] else None
+        if other is not None and (alias.name in other.scope.bindings or other.scope.star_imports):
+            yield from self.name_in_module(alias.name, other)
+            return
+        prefix = f"{origin}." if origin else ""
+        inner = self.codebase.find(prefix + alias.name, module.path, node.level)
+        if inner is not None:
+            yield ModuleValue(inner[0], inner[1])
+        else:
+            yield UNKNOWN
+
+    # parameters
+
+    def parameter(self, name: str, frame: Frame) -> Iterator[Value]:
+        node: Any = frame.scope.node
+        parameter = parameters(node).get(name)
+        if parameter is None:
+            yield UNKNOWN
+            return
+        method = has_receiver(frame.scope)
+        if method and parameter.index == 0 and parameter.kind == "positional":
+            yield self.receiver(frame)
+            return
+        if frame.arguments is None:
+            callers = self.callers.of(frame.scope)
+            for arguments, receiver in callers:
+                inner = self.frame(frame.scope, arguments, frame.closure, frame.receiver or receiver)
+                yield from self._argument(parameter, method, inner)
+            if not callers:
+                yield from self._default(parameter, frame, chosen=True)
+        else:
+            yield from self._argument(parameter, method, frame)
+
+    def receiver(self, frame: Frame) -> Value:
+        """`self` or `cls` of a method's frame."""
+        if frame.receiver is not None:
+            return frame.receiver
+        class_scope = frame.scope.parent
+        assert class_scope is not None
+        cls = Class(class_scope, frame.closure.closure if frame.closure else None)
+        return cls if is_class_method(frame.scope.node) else Instance(cls, None)  # type: ignore[arg-type]
+
+    def _argument(self, parameter: Parameter, method: bool, frame: Frame) -> Iterator[Value]:
+        arguments = frame.arguments
+        assert arguments is not None
+        index = None if parameter.index is None else parameter.index - method
+        node = frame.scope.node
+        module = frame.module
+        if parameter.kind == "rest":
+            entries = tuple(Entry(None, source) for source in arguments.positional[index:])
+            yield Collection("tuple", entries, not arguments.open_positional, arguments.call, module)
+            return
+        if parameter.kind == "options":
+            taken = parameters(node)  # type: ignore[arg-type]
+            left = {key: source for key, source in arguments.keywords.items() if key not in taken}
+            options = tuple(Entry(key, source) for key, source in left.items())
+            yield Collection("dict", options, not arguments.open_keywords, arguments.call, module)
+            return
+        source = arguments.get(index, parameter.name)
+        if source is not None:
+            for value in self.of(source):
+                yield value.after(Hop(source.node, source.frame.module, f"{frame.scope.name}({parameter.name}=)"))
+        elif (index is not None and arguments.open_positional) or arguments.open_keywords:
+            yield UNKNOWN
+        else:
+            yield from self._default(parameter, frame, chosen=False)
+
+    def _default(self, parameter: Parameter, frame: Frame, *, chosen: bool) -> Iterator[Value]:
+        if parameter.default is None:
+            yield UNKNOWN
+            return
+        outer = frame.closure or self.frame_of(frame.module.scope)
+        for value in self.values(parameter.default, outer):
+            value = value.after(Hop(parameter.default, frame.module, f"default of {parameter.name}"))
+            yield command_line.as_choice(value) if chosen else value
+
+    # calls
+
+    def arguments(self, call: ast.AST, frame: Frame) -> Arguments:
+        """The arguments of a call (or of class keywords), spread out."""
+        key = (id(call), id(frame))
+        known = self._arguments.get(key)
+        if known is not None:
+            return known
+        made = self._arguments[key] = Arguments(call, frame)
+        deferred = self.callers.deferred(call, frame)
+        if deferred is not None:
+            made.positional, made.keywords = deferred.positional, deferred.keywords
+            made.open_positional, made.open_keywords = deferred.open_positional, deferred.open_keywords
+            return made
+        assert isinstance(call, ast.Call)
+        for argument in call.args:
+            if isinstance(argument, ast.Starred):
+                self._spread(argument.value, made)
+            elif made.open_positional:
+                continue
+            else:
+                made.positional.append(Source(argument, frame))
+        for keyword in call.keywords:
+            if keyword.arg is not None:
+                made.keywords[keyword.arg] = Source(keyword.value, frame)
+            else:
+                self._spread_keywords(keyword.value, made)
+        return made
+
+    def joined(self, bound: Arguments, later: Arguments) -> Arguments:
+        """The arguments that a partial and its call give together."""
+        key = (id(bound), id(later))
+        if key not in self._arguments:
+            self._arguments[key] = bound.before(later)
+        return self._arguments[key]
+
+    def without_first(self, arguments: Arguments) -> Arguments:
+        """The arguments that are left for the function which was the first."""
+        key = (id(arguments), -1)
+        if key not in self._arguments:
+            rest = self._arguments[key] = Arguments(arguments.call, arguments.frame)
+            rest.positional, rest.keywords = arguments.positional[1:], arguments.keywords
+            rest.open_positional, rest.open_keywords = arguments.open_positional, arguments.open_keywords
+        return self._arguments[key]
+
+    def operands(self, node: ast.BinOp, frame: Frame) -> Arguments:
+        """The two sides of an operator, as the arguments of a call."""
+        key = (id(node), id(frame))
+        if key not in self._arguments:
+            made = self._arguments[key] = Arguments(node, frame)
+            made.positional = [Source(node.left, frame), Source(node.right, frame)]
+        return self._arguments[key]
+
+    def no_arguments(self, node: ast.AST, frame: Frame) -> Arguments:
+        """For a call that somebody else makes without arguments."""
+        return self._arguments.setdefault((id(node), -id(frame)), Arguments(node, frame))
+
+    def _spread(self, node: ast.expr, made: Arguments) -> None:
+        for value in self.values(node, made.frame)[:1]:
+            if isinstance(value, Collection) and value.complete and not value.extras:
+                made.positional += [entry.source for entry in value.entries]
+                return
+        made.open_positional = True
+
+    def _spread_keywords(self, node: ast.expr, made: Arguments) -> None:
+        for value in self.values(node, made.frame):
+            if not isinstance(value, Collection):
+                made.open_keywords = True
+                continue
+            for key, source in self.items(value):
+                if isinstance(key, str):
+                    made.keywords[key] = source
+                else:
+                    made.open_keywords = True
+            made.open_keywords = made.open_keywords or not value.complete
+
+    def _call(self, node: ast.Call, frame: Frame) -> Iterator[Value]:
+        for callee in self.values(node.func, frame):
+            yield from self.called(callee, node, frame)
+
+    def called(self, callee: Value, node: ast.AST, frame: Frame) -> Iterator[Value]:
+        if isinstance(callee, Unknown):
+            yield UNKNOWN
+            return
+        yield from self.result(callee, self.arguments(node, frame))
+
+    def result(self, callee: Value, arguments: Arguments) -> Iterator[Value]:
+        """What calling a value gives."""
+        if isinstance(callee, Function | Method):
+            inner = self.enter(callee, arguments)
+            if inner is None:
+                yield UNKNOWN
+                return
+            for value in self.returned(inner):
+                yield value.after(Hop(arguments.call, arguments.frame.module, f"{inner.scope.name}()"))
+        elif isinstance(callee, Class):
+            yield Instance(callee, arguments)
+        elif isinstance(callee, Partial):
+            yield from self.result(callee.callee, self.joined(callee.arguments, arguments))
+        elif isinstance(callee, Instance):
+            found = [m for m in classes.attribute(self, callee, "__call__") if isinstance(m, Method)]
+            for method in found:
+                yield from self.result(method, arguments)
+            if not found:
+                yield UNKNOWN
+        elif isinstance(callee, External | Member):
+            yield from builtin.result(self, callee, arguments)
+        else:
+            yield UNKNOWN
+
+    def enter(self, callee: Value, arguments: Arguments) -> Frame | None:
+        """The frame in which a call runs a function; None where calls go too deep to follow."""
+        function = callee.function if isinstance(callee, Method) else callee
+        assert isinstance(function, Function)
+        receiver = callee.receiver if isinstance(callee, Method) else None
+        outer = arguments.frame
+        if outer.depth + 1 >= DEEPEST_CALL or self._is_running(function.scope, outer):
+            return None
+        if receiver is None and has_receiver(function.scope) and arguments.positional:
+            # `Base.method(self, x)`: the object is the first argument
+            receiver = self.of(arguments.positional[0])[0]
+            arguments = self.without_first(arguments)
+        return self.frame(function.scope, arguments, function.closure, receiver)
+
+    @staticmethod
+    def _is_running(scope: Scope, frame: Frame) -> bool:
+        current: Frame | None = frame
+        while current is not None:
+            if current.scope is scope:
+                return True
+            current = current.arguments.frame if current.arguments is not None else None
+        return False
+
+    def returned(self, frame: Frame) -> Values:
+        """What a function returns in a frame."""
+        key = (id(frame), "returned")
+        known = self._memo.get(key)
+        if known is not None:
+            return known
+        if key in self._running:
+            self._cut_at = min(self._cut_at, self._running[key])
+            return (UNKNOWN,)
+        return self._answer(key, lambda: self._returns(frame))
+
+    def _returns(self, frame: Frame) -> Iterator[Value]:
+        scope = frame.scope
+        if isinstance(scope.node, ast.Lambda):
+            yield from self.values(scope.node.body, frame)
+            return
+        if scope.is_generator or isinstance(scope.node, ast.AsyncFunctionDef) or not scope.returns:
+            yield UNKNOWN
+            return
+        for statement in scope.returns:
+            if statement.value is not None and not self.never(statement, frame):
+                yield from self.values(statement.value, frame)
+
+    # attributes, elements
+
+    def _attribute(self, node: ast.Attribute, frame: Frame) -> Iterator[Value]:
+        for base in self.values(node.value, frame):
+            for value in self.member(base, node.attr, node, frame):
+                yield value.after(Hop(node, frame.module, f".{node.attr}"))
+
+    def member(self, base: Value, name: str, node: ast.AST, frame: Frame) -> Iterator[Value]:
+        if isinstance(base, ModuleValue):
+            yield from self._module_member(base, name, frame)
+        elif isinstance(base, External):
+            yield External(f"{base.name}.{name}", node, frame.module)
+        elif isinstance(base, Instance | Class | Super):
+            yield from classes.attribute(self, base, name)
+        elif isinstance(base, Unknown | Text) or (isinstance(base, Constant) and not isinstance(base.value, str)):
+            yield UNKNOWN
+        else:
+            stored = [extra for extra in base.extras if extra.kind == "attribute" and extra.label == name]
+            for extra in stored:
+                yield from self.of(extra.source)
+            if stored:
+                return
+            option = command_line.option(self, base, name)
+            if option is not None:
+                yield from option
+                return
+            keyword = base.arguments.keywords.get(name) if isinstance(base, Result) else None
+            if keyword is not None and builtin.keeps_arguments(base):
+                yield from self.of(keyword)
+            else:
+                yield Member(base, name)
+
+    def _module_member(self, base: ModuleValue, name: str, frame: Frame) -> Iterator[Value]:
+        module = self.codebase.module(base.path) if base.path else None
+        if module is not None:
+            yield from self.name_in_module(name, module)
+            return
+        found = self.codebase.find(f"{base.name}.{name}", frame.module.path)
+        yield ModuleValue(found[0], found[1]) if found is not None else UNKNOWN
+
+    def _subscript(self, node: ast.Subscript, frame: Frame) -> Iterator[Value]:
+        for base in self.values(node.value, frame):
+            if isinstance(base, Class | External):
+                yield base  # Generic[T]
+            elif isinstance(base, Collection):
+                yield from self._element_at(base, node.slice, frame)
+            elif isinstance(base, Instance):
+                for method in classes.attribute(self, base, "__getitem__"):
+                    if isinstance(method, Method):
+                        inner = self.frame(method.function.scope, None, method.function.closure, base)
+                        yield from self.returned(inner)
+            elif isinstance(base, Result) and base.name.endswith("parse_known_args()"):
+                yield base
+            else:
+                yield UNKNOWN
+
+    def _element_at(self, base: Collection, index: ast.expr, frame: Frame) -> Iterator[Value]:
+        keys = [value.value for value in self.values(index, frame) if isinstance(value, Constant)]
+        key = keys[0] if len(keys) == 1 else None
+        if key is not None and base.kind == "dict":
+            matching = [source for entry_key, source in self.items(base) if entry_key == key]
+        elif isinstance(key, int) and base.kind in ("list", "tuple") and not base.extras:
+            matching = [base.entries[key].source] if -len(base.entries) <= key < len(base.entries) else []
+        else:
+            matching = [source for _, source in self.items(base)]
+            if isinstance(index, ast.Slice):
+                yield base
+                return
+        for source in matching:
+            yield from self.of(source)
+        if not matching:
+            yield UNKNOWN
+
+    def items(self, value: Value) -> Iterator[tuple[object, Source]]:
+        """The elements of a collection with their keys, those that were added later included."""
+        if isinstance(value, Collection):
+            for entry in value.entries:
+                yield entry.key, entry.source
+        for extra in value.extras:
+            if extra.kind == "entry":
+                yield extra.label or None, extra.source
+            elif extra.kind == "element":
+                yield None, extra.source
+            elif extra.kind == "elements":
+                for added in self.of(extra.source):
+                    yield from self.items(added)
+
+    def elements(self, values: Values) -> Iterator[Value]:
+        """What a loop over some values gives."""
+        for value in values:
+            if isinstance(value, Collection):
+                seen = False
+                for key, source in self.items(value):
+                    seen = True
+                    if value.kind == "dict":
+                        yield Constant(key, source.node, source.frame.module) if key is not None else UNKNOWN
+                    else:
+                        yield from self.of(source)
+                if not seen or not value.complete:
+                    yield UNKNOWN
+            elif isinstance(value, Result):
+                yield from builtin.iterated(self, value)
+            else:
+                yield UNKNOWN
+
+    def _display(self, node: Any, frame: Frame) -> Iterator[Value]:
+        kind = type(node).__name__.lower()
+        entries: list[Entry] = []
+        complete = True
+        for element in node.elts:
+            if isinstance(element, ast.Starred):
+                inner = self.values(element.value, frame)
+                for value in inner:
+                    entries += [Entry(None, source) for _, source in self.items(value)]
+                complete = complete and all(isinstance(value, Collection) and value.complete for value in inner)
+            else:
+                entries.append(Entry(None, Source(element, frame)))
+        yield Collection(kind, tuple(entries), complete, node, frame.module)
+
+    def _dict(self, node: ast.Dict, frame: Frame) -> Iterator[Value]:
+        entries: list[Entry] = []
+        complete = True
+        for key, value in zip(node.keys, node.values):
+            if key is None:
+                inner = self.values(value, frame)
+                for part in inner:
+                    entries += [Entry(k, source) for k, source in self.items(part)]
+                complete = complete and all(isinstance(part, Collection) and part.complete for part in inner)
+            else:
+                keys = [v.value for v in self.values(key, frame) if isinstance(v, Constant)]
+                entries.append(Entry(keys[0] if keys else None, Source(value, frame)))
+        last = {entry.key: entry for entry in entries if entry.key is not None}
+        kept = [entry for entry in entries if entry.key is None or last[entry.key] is entry]
+        yield Collection("dict", tuple(kept), complete, node, frame.module)
+
+    def _comprehension(self, node: Any, frame: Frame) -> Iterator[Value]:
+        kind = {ast.DictComp: "dict", ast.SetComp: "set", ast.ListComp: "list"}.get(type(node), "generator")
+        element = node.value if isinstance(node, ast.DictComp) else node.elt
+        yield Collection(kind, (Entry(None, Source(element, frame)),), False, node, frame.module)
+
+    # operators
+
+    def _constant(self, node: ast.Constant, frame: Frame) -> Iterator[Value]:
+        yield Constant(node.value, node, frame.module)
+
+    def _lambda(self, node: ast.Lambda, frame: Frame) -> Iterator[Value]:
+        yield Function(frame.module.scopes[node], frame)
+
+    def _conditional(self, node: ast.IfExp, frame: Frame) -> Iterator[Value]:
+        known = self.truth(node.test, frame)
+        if known is not False:
+            yield from self.values(node.body, frame)
+        if known is not True:
+            yield from self.values(node.orelse, frame)
+
+    def _boolean(self, node: ast.BoolOp, frame: Frame) -> Iterator[Value]:
+        stops_at = isinstance(node.op, ast.Or)
+        for index, operand in enumerate(node.values):
+            values = self.values(operand, frame)
+            if index == len(node.values) - 1:
+                yield from values
+                return
+            for value in values:
+                truth = _truth(value)
+                if truth is None or truth == stops_at:
+                    yield value
+            if all(_truth(value) == stops_at and not command_line.is_choice(value) for value in values):
+                return
+
+    def _binary(self, node: ast.BinOp, frame: Frame) -> Iterator[Value]:
+        yield from builtin.binary(self, node, frame)
+
+    def _unary(self, node: ast.UnaryOp, frame: Frame) -> Iterator[Value]:
+        for value in self.values(node.operand, frame):
+            if isinstance(value, Constant) and isinstance(value.value, int | float) and isinstance(node.op, ast.USub):
+                yield Constant(-value.value, node, frame.module)
+            elif isinstance(node.op, ast.Not) and _truth(value) is not None and not command_line.is_choice(value):
+                yield Constant(not _truth(value), node, frame.module)
+            else:
+                yield UNKNOWN
+
+    def _walrus(self, node: ast.NamedExpr, frame: Frame) -> Iterator[Value]:
+        yield from self.values(node.value, frame)
+
+    def _joined(self, node: ast.JoinedStr, frame: Frame) -> Iterator[Value]:
+        start = ""
+        for part in node.values:
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                start += part.value
+                continue
+            inner = self.values(part.value, frame) if isinstance(part, ast.FormattedValue) else ()
+            text = [v.value for v in inner if isinstance(v, Constant) and isinstance(v.value, str)]
+            if len(inner) == 1 and text and not start:
+                start += text[0]
+                continue
+            if not start and any(not isinstance(v, Constant) for v in inner):
+                yield UNKNOWN
+                return
+            break
+        yield Text(start, node, frame.module)
+
+    def _starred(self, node: ast.Starred, frame: Frame) -> Iterator[Value]:
+        yield from self.elements(self.values(node.value, frame))
+
+    # changes
+
+    def _extras(self, name: str, scope: Scope, frame: Frame) -> tuple[Extra, ...]:
+        """What is put on the object that a variable names."""
+        module = scope.module
+        changes = module.changes.get(name)
+        if not changes:
+            return ()
+        found: list[Extra] = []
+        for change in changes:
+            change_scope = module.scope_of(change.target)
+            if isinstance(change.target, ast.Name) and self.scope_binding(name, change_scope) is scope:
+                found += self.extra(change, self.frame_in(change_scope, frame))
+        return tuple(found)
+
+    def extra(self, change: Change, frame: Frame) -> Iterator[Extra]:
+        value = change.value
+        if change.path or self.never(change.node, frame):
+            return
+        if change.kind == "attribute" and value is not None:
+            yield Extra("attribute", change.name, Source(value, frame))
+        elif change.kind == "item" and value is not None:
+            node: Any = change.node
+            keys = [v.value for v in self.values(node.slice, frame) if isinstance(v, Constant)]
+            yield Extra("entry", keys[0] if keys and isinstance(keys[0], str) else "", Source(value, frame))
+        elif change.kind == "augmented" and value is not None:
+            yield Extra("elements", "", Source(value, frame))
+        elif change.kind == "method" and change.name in ADDING:
+            yield from self._added(change, frame)
+
+    def _added(self, change: Change, frame: Frame) -> Iterator[Extra]:
+        call: Any = change.node
+        value = change.value
+        if change.name in ("extend", "extendleft") and value is not None:
+            yield Extra("elements", "", Source(value, frame))
+        elif change.name == "update":
+            if value is not None:
+                yield Extra("elements", "", Source(value, frame))
+            for keyword in call.keywords:
+                kind = "entry" if keyword.arg else "elements"
+                yield Extra(kind, keyword.arg or "", Source(keyword.value, frame))
+        elif change.name == "setdefault" and len(call.args) == 2:
+            keys = [v.value for v in self.values(call.args[0], frame) if isinstance(v, Constant)]
+            label = keys[0] if keys and isinstance(keys[0], str) else ""
+            yield Extra("entry", label, Source(call.args[1], frame))
+        elif value is not None and change.name != "setdefault":
+            yield Extra("element", "", Source(value, frame))
+
+    # conditions
+
+    def truth(self, test: ast.expr, frame: Frame) -> bool | None:
+        """Whether a test is known to hold; what a user can choose is never known."""
+        values = self.values(test, frame) if isinstance(test, _DECIDABLE) else ()
+        known = {_truth(value) for value in values if not command_line.is_choice(value)}
+        if len(known) == 1 and len(values) >= 1 and not any(command_line.is_choice(value) for value in values):
+            return known.pop()
+        return None
+
+    def never(self, node: ast.AST, frame: Frame) -> bool:
+        """Whether a node is known not to run in a frame."""
+        if frame.arguments is None and frame.receiver is None:
+            return False
+        for condition in conditions(node):
+            for test, holds in facts(condition):
+                if isinstance(test, ast.Name | ast.Attribute | ast.Constant) and self.truth(test, frame) is (not holds):
+                    return True
+        return False
+
+    # classes
+
+    def mro(self, cls: Class) -> tuple[Value, ...]:
+        """A class and its bases in order: classes of the project, and names of libraries."""
+        key = id(cls.scope)
+        if key not in self._mro:
+            self._mro[key] = (cls,)
+            self._mro[key] = classes.linearize(self, cls)
+        return self._mro[key]
+
+
+def _truth(value: Value) -> bool | None:
+    if isinstance(value, Constant):
+        return bool(value.value)
+    if isinstance(value, Function | Class | Method | Instance | ModuleValue | Partial):
+        return True
+    return None
+
+
+def _distinct(values: Iterator[Value] | Sequence[Value]) -> Values:
+    found: dict[tuple[Any, ...], Value] = {}
+    for value in values:
+        known = found.get(value.key)
+        if known is None or (value.extras and not known.extras):
+            found[value.key] = value
+            if len(found) >= MOST_CANDIDATES:
+                break
+    return tuple(found.values())
+
+
+_DECIDABLE = (ast.Name, ast.Attribute, ast.Constant, ast.UnaryOp, ast.BoolOp, ast.IfExp)
+
+_HANDLERS: dict[type, Callable[[Any, Any, Frame], Iterator[Value]]] = {
+    ast.Name: Evaluator._name,
+    ast.Attribute: Evaluator._attribute,
+    ast.Call: Evaluator._call,
+    ast.Subscript: Evaluator._subscript,
+    ast.Constant: Evaluator._constant,
+    ast.Lambda: Evaluator._lambda,
+    ast.IfExp: Evaluator._conditional,
+    ast.BoolOp: Evaluator._boolean,
+    ast.BinOp: Evaluator._binary,
+    ast.UnaryOp: Evaluator._unary,
+    ast.NamedExpr: Evaluator._walrus,
+    ast.JoinedStr: Evaluator._joined,
+    ast.Starred: Evaluator._starred,
+    ast.List: Evaluator._display,
+    ast.Tuple: Evaluator._display,
+    ast.Set: Evaluator._display,
+    ast.Dict: Evaluator._dict,
+    ast.ListComp: Evaluator._comprehension,
+    ast.SetComp: Evaluator._comprehension,
+    ast.DictComp: Evaluator._comprehension,
+    ast.GeneratorExp: Evaluator._comprehension,
+}

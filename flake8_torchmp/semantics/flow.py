@@ -1,0 +1,254 @@
+"""Order and conditions inside one scope: which bindings a use can see, and which tests hold where a node runs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from .module import COMPREHENSIONS, FUNCTIONS, Binding, Scope, ancestors, dotted, position, statement_of, up
+
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+EXITS = frozenset(("sys.exit", "exit", "quit", "os._exit", "os.abort", "os.execv", "os.execvp", "parser.exit"))
+
+
+class Condition(NamedTuple):
+    """A test, and what it is known to be."""
+
+    test: ast.expr
+    holds: bool
+
+
+def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The lists of statements that a statement holds directly."""
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(node, field, None)
+        if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
+            yield block
+    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield part.body
+
+
+def block_of(statement: ast.AST) -> list[ast.stmt]:
+    """The list that a statement stands in."""
+    parent = up(statement)
+    if parent is not None:
+        for block in blocks(parent):
+            if any(item is statement for item in block):
+                return block
+    return []
+
+
+def never_continues(block: Sequence[ast.stmt]) -> bool:
+    """Whether what follows a block is never reached through it."""
+    if not block:
+        return False
+    last = block[-1]
+    if isinstance(last, ast.Return | ast.Raise | ast.Continue | ast.Break):
+        return True
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        return dotted(last.value.func) in EXITS
+    if isinstance(last, ast.If):
+        return never_continues(last.body) and never_continues(last.orelse)
+    if isinstance(last, ast.With | ast.AsyncWith):
+        return never_continues(last.body)
+    if isinstance(last, ast.Try):
+        return never_continues(last.finalbody) or (
+            never_continues(last.orelse or last.body) and all(never_continues(h.body) for h in last.handlers)
+        )
+    return False
+
+
+def conditions(node: ast.AST) -> Iterator[Condition]:
+    """What is known to hold where a node runs, the nearest first; up to the function or module that holds it."""
+    child, parent = node, up(node)
+    while parent is not None:
+        if isinstance(child, ast.stmt):
+            yield from _decided_before(child, parent)
+        yield from _decided_by(child, parent)
+        if isinstance(parent, FUNCTIONS):
+            return
+        child, parent = parent, up(parent)
+
+
+def _decided_by(child: ast.AST, parent: Any) -> Iterator[Condition]:
+    if isinstance(parent, ast.If | ast.While):
+        if child is not parent.test:
+            yield Condition(parent.test, any(child is item for item in parent.body))
+    elif isinstance(parent, ast.IfExp):
+        if child is not parent.test:
+            yield Condition(parent.test, child is parent.body)
+    elif isinstance(parent, ast.BoolOp):
+        for value in parent.values:
+            if value is child:
+                break
+            yield Condition(value, isinstance(parent.op, ast.And))
+    elif isinstance(parent, COMPREHENSIONS) and not isinstance(child, ast.comprehension):
+        for generator in parent.generators:
+            for test in generator.ifs:
+                yield Condition(test, True)
+
+
+def _decided_before(statement: ast.stmt, parent: ast.AST) -> Iterator[Condition]:
+    """Tests of earlier statements of the same block that leave it on one side."""
+    for block in blocks(parent):
+        if not any(item is statement for item in block):
+            continue
+        for earlier in block:
+            if earlier is statement:
+                return
+            if isinstance(earlier, ast.Assert):
+                yield Condition(earlier.test, True)
+            elif isinstance(earlier, ast.If):
+                if never_continues(earlier.body):
+                    yield Condition(earlier.test, False)
+                elif never_continues(earlier.orelse):
+                    yield Condition(earlier.test, True)
+
+
+def facts(condition: Condition) -> Iterator[Condition]:
+    """A condition taken apart: what `a and not b` says of a and of b, when it holds."""
+    test, holds = condition
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from facts(Condition(test.operand, not holds))
+    elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == holds:
+        for value in test.values:
+            yield from facts(Condition(value, holds))
+    else:
+        yield condition
+
+
+def caught_around(node: ast.AST) -> Iterator[str]:
+    """The last names of the exceptions that are caught around a node in its function; `` for a bare except."""
+    child, parent = node, up(node)
+    while parent is not None and not isinstance(parent, FUNCTIONS):
+        if isinstance(parent, ast.Try) and any(child is item for item in parent.body):
+            for handler in parent.handlers:
+                kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+                for kind in kinds:
+                    yield dotted(kind).rpartition(".")[2] if kind is not None else ""
+        elif isinstance(parent, ast.With | ast.AsyncWith):
+            for item in parent.items:
+                call = item.context_expr
+                if isinstance(call, ast.Call) and dotted(call.func).rpartition(".")[2] == "suppress":
+                    for kind in call.args:
+                        yield dotted(kind).rpartition(".")[2]
+        child, parent = parent, up(parent)
+
+
+def reaching(bindings: Sequence[Binding], use: ast.AST, scope: Scope, use_scope: Scope) -> list[Binding]:
+    """The bindings of one name of `scope` that a use can see, in source order."""
+    if len(bindings) == 1:
+        return list(bindings)
+    place: ast.AST | None = use
+    later_too = False
+    if use_scope is not scope:
+        inner = use_scope
+        while inner.parent is not None and inner.parent is not scope:
+            later_too = later_too or not isinstance(inner.node, COMPREHENSIONS)
+            inner = inner.parent
+        later_too = later_too or not isinstance(inner.node, COMPREHENSIONS)
+        if later_too and scope.is_module:
+            return reaching_end(bindings)
+        place = inner.node
+    assert place is not None
+    use_position = position(use)
+    chain = [place, *ancestors(place)]
+    loops = [item for item in chain if isinstance(item, LOOPS)]
+    seen = [
+        binding
+        for binding in bindings
+        if position(binding.node) < use_position
+        or later_too
+        or any(_holds(loop, binding.node) for loop in loops)
+        or (binding.kind == "for" and any(item is up(binding.node) for item in chain))
+    ]
+    earlier = [binding for binding in seen if position(binding.node) < use_position and not _is_own_target(binding, place)]
+    killers = [binding for binding in earlier if _dominates(binding, chain)]
+    last = max((position(binding.node) for binding in killers), default=(-1, -1))
+    found = [
+        binding
+        for binding in seen
+        if (position(binding.node) >= last or binding.kind == "augmented")
+        and not _excluded(binding, chain, loops)
+        and not _is_own_target(binding, place)
+    ]
+    return found or list(bindings)
+
+
+def reaching_end(bindings: Sequence[Binding]) -> list[Binding]:
+    """What a function sees of a module's name: what is bound when the module has been imported, and by functions."""
+    last = (-1, -1)
+    for binding in bindings:
+        if binding.kind != "augmented" and _stands_at_top(binding):
+            last = max(last, position(binding.node))
+    return [b for b in bindings if position(b.node) >= last or b.kind == "augmented" or _in_function(b.node)]
+
+
+def _in_function(node: ast.AST) -> bool:
+    return any(isinstance(item, FUNCTIONS) for item in ancestors(node))
+
+
+def _stands_at_top(binding: Binding) -> bool:
+    return isinstance(up(_through_with(statement_of(binding.node))), ast.Module)
+
+
+def _through_with(statement: ast.AST) -> ast.AST:
+    parent = up(statement)
+    while isinstance(parent, ast.With | ast.AsyncWith):
+        statement, parent = parent, up(parent)
+    return statement
+
+
+def _holds(outer: ast.AST, node: ast.AST) -> bool:
+    return node is outer or any(item is outer for item in ancestors(node))
+
+
+def _is_own_target(binding: Binding, use: ast.AST) -> bool:
+    """`x = f(x)`: the name on the left is not bound yet where the right is evaluated."""
+    value = binding.value
+    return value is not None and binding.kind in ("assign", "unpack", "walrus") and _holds(value, use)
+
+
+def _dominates(binding: Binding, chain: Sequence[ast.AST]) -> bool:
+    """Whether every way to the use passes this binding."""
+    if binding.kind == "augmented":
+        return False
+    if binding.kind == "parameter":
+        return True
+    statement: ast.AST = statement_of(binding.node)
+    if isinstance(statement, LOOPS):
+        return any(item is statement for item in chain)
+    if isinstance(statement, ast.With | ast.AsyncWith) and any(item is statement for item in chain):
+        return True
+    statement = _through_with(statement)
+    if any(item is up(statement) for item in chain):
+        block = block_of(statement)
+        return any(item is candidate for candidate in block for item in chain)
+    return False
+
+
+def _excluded(binding: Binding, chain: Sequence[ast.AST], loops: Sequence[ast.AST]) -> bool:
+    """Whether the binding lies on a way that cannot lead to the use: the other branch, or one that leaves."""
+    child: ast.AST = binding.node
+    for parent in ancestors(binding.node):
+        for index, item in enumerate(chain):
+            if item is parent:
+                repeated = any(_holds(loop, parent) for loop in loops)
+                return isinstance(parent, ast.If) and not repeated and _on_other_branch(parent, child, chain[index - 1])
+        if isinstance(parent, ast.If | ast.With | ast.AsyncWith | ast.Try | ast.ExceptHandler):
+            for block in blocks(parent):
+                if any(item is child for item in block) and _leaves(block):
+                    return True
+        child = parent
+    return False
+
+
+def _leaves(block: Sequence[ast.stmt]) -> bool:
+    return never_continues(block) and not isinstance(block[-1], ast.Continue | ast.Break)
+
+
+def _on_other_branch(parent: ast.If, first: ast.AST, second: ast.AST) -> bool:
+    if first is parent.test or second is parent.test:
+        return False
+    return any(item is first for item in parent.body) != any(item is second for item in parent.body)

@@ -1,0 +1,560 @@
+"""One module: a single walk over its tree collects scopes, bindings, calls, changes and classes."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .. import source
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+ScopeNode = ast.Module | FunctionNode | ast.ClassDef | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+MUTATORS = frozenset(
+    "add append appendleft clear difference_update discard extend extendleft fill insert intersection_update "
+    "itemset load_state_dict merge_from_file merge_from_list move_to_end partition pop popitem popleft put remove "
+    "reverse rotate setdefault setflags sort symmetric_difference_update update".split()
+)
+"""Methods that change their object in place. A single trailing underscore (`zero_`) says the same."""
+
+ADDING = frozenset("add append appendleft extend extendleft insert put setdefault update".split())
+
+
+class Binding(NamedTuple):
+    """One place where a name gets a value."""
+
+    name: str
+    kind: str
+    """assign, unpack, augmented, for, with, import, from, def, class, parameter, except, walrus, delete, match"""
+    node: ast.AST
+    """The name's own node, or the definition or alias that binds it."""
+    value: ast.expr | None
+    scope: Scope
+    path: tuple[int, ...] = ()
+    """For unpacked targets: the positions that lead from the value to this name; -1 where a star hides it."""
+
+
+class Change(NamedTuple):
+    """One place where an object is changed through a name: `x.append(1)`, `x[k] = v`, `x.a = v`, `x += [1]`."""
+
+    kind: str
+    """method, item, attribute, augmented, delete, argument"""
+    target: ast.expr
+    """The expression that is changed: `x`, or `x.a` of `x.a.append(1)`."""
+    node: ast.AST
+    name: str
+    """The method or attribute, if any."""
+    value: ast.expr | None
+    path: tuple[int, ...] = ()
+    """As in a binding: where in the value it stands, for unpacked targets."""
+
+
+class Scope:
+    __slots__ = (
+        "bindings",
+        "global_names",
+        "is_generator",
+        "module",
+        "node",
+        "nonlocal_names",
+        "parent",
+        "returns",
+        "star_imports",
+    )
+
+    def __init__(self, node: ScopeNode, parent: Scope | None, module: Module) -> None:
+        self.node = node
+        self.parent = parent
+        self.module = module
+        self.bindings: dict[str, list[Binding]] = {}
+        self.global_names: set[str] = set()
+        self.nonlocal_names: set[str] = set()
+        self.returns: list[ast.Return] = []
+        self.is_generator = False
+        self.star_imports: list[ast.ImportFrom] = []
+
+    @property
+    def is_module(self) -> bool:
+        return self.parent is None
+
+    @property
+    def is_function(self) -> bool:
+        return isinstance(self.node, FUNCTIONS)
+
+    @property
+    def is_class(self) -> bool:
+        return isinstance(self.node, ast.ClassDef)
+
+    @property
+    def name(self) -> str:
+        return getattr(self.node, "name", "<lambda>" if isinstance(self.node, ast.Lambda) else "")
+
+    def enclosing_function(self) -> Scope | None:
+        """The function whose body this scope is part of, itself included; None at module level."""
+        scope: Scope | None = self
+        while scope is not None and not scope.is_function:
+            scope = scope.parent
+        return scope
+
+    def enclosing_class(self) -> Scope | None:
+        """The class that a function of this scope is a method of."""
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.is_function and scope.parent is not None and scope.parent.is_class:
+                return scope.parent
+            scope = scope.parent
+        return None
+
+    def bind(self, binding: Binding) -> None:
+        self.bindings.setdefault(binding.name, []).append(binding)
+
+    def __repr__(self) -> str:
+        return f"<Scope {self.name or type(self.node).__name__} of {self.module.name}>"
+
+
+class Module:
+    def __init__(self, path: str, name: str, tree: ast.Module, data: bytes, is_package: bool = False) -> None:
+        self.path = path
+        self.name = name
+        self.tree = tree
+        self.data = data
+        self.is_package = is_package
+        self.scopes: dict[ast.AST, Scope] = {}
+        self.calls: defaultdict[str, list[ast.Call]] = defaultdict(list)
+        """By the last name of what is called: `a.b.c()` and `c()` are both at "c"."""
+        self.changes: defaultdict[str, list[Change]] = defaultdict(list)
+        """By the first name of what is changed: `self.a.append(1)` is at "self"."""
+        self.classes: list[ast.ClassDef] = []
+        self.functions: list[FunctionNode] = []
+        self.strings: defaultdict[str, list[ast.Constant]] = defaultdict(list)
+        self.scope = Scope(tree, None, self)
+        self._lines: list[str] | None = None
+        _Walk(self).run()
+
+    @property
+    def lines(self) -> list[str]:
+        if self._lines is None:
+            self._lines = source.lines_of(source.decode(self.data))
+        return self._lines
+
+    def scope_of(self, node: ast.AST) -> Scope:
+        """The scope in which an expression or statement is evaluated; for a definition, where it is bound."""
+        child, parent = node, up(node)
+        while parent is not None:
+            if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
+                if not _is_header(parent, child):
+                    return self.scopes[parent]
+            elif isinstance(parent, ast.comprehension):
+                comprehension: Any = up(parent)
+                if comprehension.generators[0] is parent and child is parent.iter:
+                    parent = comprehension  # evaluated outside
+            elif isinstance(parent, COMPREHENSIONS):
+                return self.scopes[parent]
+            child, parent = parent, up(parent)
+        return self.scope
+
+    def __repr__(self) -> str:
+        return f"<Module {self.name}>"
+
+
+def _is_header(definition: ast.AST, child: ast.AST) -> bool:
+    """Whether a part of a definition is evaluated where the definition stands, not inside."""
+    if isinstance(definition, ast.Lambda):
+        return child is definition.args
+    return not isinstance(child, ast.stmt)
+
+
+def up(node: ast.AST) -> ast.AST | None:
+    """The node that holds this one."""
+    return getattr(node, "_torchmp_up", None)
+
+
+def ancestors(node: ast.AST) -> Iterator[ast.AST]:
+    parent = up(node)
+    while parent is not None:
+        yield parent
+        parent = up(parent)
+
+
+def statement_of(node: ast.AST) -> ast.stmt:
+    while not isinstance(node, ast.stmt):
+        parent = up(node)
+        assert parent is not None
+        node = parent
+    return node
+
+
+def position(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def root_name(node: ast.expr) -> str:
+    """`a` of `a`, `a.b` and `a[0].b`, or nothing."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def dotted(node: ast.AST) -> str:
+    """`a.b.c` of such an expression, or nothing."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    parts.append(node.id)
+    return ".".join(reversed(parts))
+
+
+def body_nodes(function: FunctionNode, *, nested: bool = True) -> Iterator[ast.AST]:
+    """The nodes of a function's body in source order, with or without the functions and classes inside it."""
+    body = [function.body] if isinstance(function, ast.Lambda) else function.body
+    stack: list[ast.AST] = list(reversed(body))
+    while stack:
+        node = stack.pop()
+        yield node
+        if not nested and isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            continue
+        stack.extend(reversed(list(children(node))))
+
+
+_CHILD_FIELDS: dict[type, tuple[str, ...]] = {}
+_LEAVES = (ast.expr_context, ast.operator, ast.boolop, ast.unaryop, ast.cmpop)
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The parts of a node, in source order."""
+    found: list[ast.AST] = []
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if value.__class__ is list:
+            found.extend(item for item in value if isinstance(item, ast.AST))
+        elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
+            found.append(value)
+    return found
+
+
+class _Walk:
+    """Visits every node once. Bodies of functions come after everything at their level is bound: order is by name."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        module.scopes[module.tree] = module.scope
+        self.stack: list[tuple[ast.AST, Scope]] = []
+
+    def run(self) -> None:
+        stack = self.stack
+        self._push(self.module.tree, self.module.tree.body, self.module.scope)
+        handlers = _HANDLERS
+        while stack:
+            node, scope = stack.pop()
+            handler = handlers.get(node.__class__)
+            if handler is None:
+                self._push_children(node, scope)
+            else:
+                handler(self, node, scope)
+
+    def _push_children(self, node: Any, scope: Scope) -> None:
+        found = []
+        for field in _fields(node.__class__):
+            value = getattr(node, field, None)
+            if value is None:
+                continue
+            if value.__class__ is list:
+                for item in value:
+                    if isinstance(item, ast.AST):
+                        item._torchmp_up = node  # type: ignore[attr-defined]
+                        found.append((item, scope))
+            else:
+                value._torchmp_up = node
+                found.append((value, scope))
+        found.reverse()
+        self.stack.extend(found)
+
+    def _push(self, parent: ast.AST, nodes: Any, scope: Scope) -> None:
+        for node in reversed(nodes):
+            if node is not None:
+                node._torchmp_up = parent
+                self.stack.append((node, scope))
+
+    # scopes
+
+    def function(self, node: Any, scope: Scope) -> None:
+        self.module.functions.append(node)
+        inner = self.module.scopes[node] = Scope(node, scope, self.module)
+        if not isinstance(node, ast.Lambda):
+            self._bind(scope, node.name, "def", node, None)
+        arguments = node.args
+        arguments._torchmp_up = node
+        parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        parameters += [extra for extra in (arguments.vararg, arguments.kwarg) if extra]
+        for parameter in parameters:
+            parameter._torchmp_up = arguments
+            inner.bind(Binding(parameter.arg, "parameter", parameter, None, inner))
+        if isinstance(node, ast.Lambda):
+            self._push(node, [node.body], inner)
+        else:
+            self._push(node, node.body, inner)
+            self._push(node, node.decorator_list, scope)
+        self._push(arguments, [*arguments.defaults, *arguments.kw_defaults], scope)
+
+    def klass(self, node: Any, scope: Scope) -> None:
+        self.module.classes.append(node)
+        inner = self.module.scopes[node] = Scope(node, scope, self.module)
+        self._bind(scope, node.name, "class", node, None)
+        self._push(node, node.body, inner)
+        self._push(node, [*node.decorator_list, *node.bases, *node.keywords], scope)
+
+    def comprehension(self, node: Any, scope: Scope) -> None:
+        inner = self.module.scopes[node] = Scope(node, scope, self.module)
+        parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        self._push(node, parts, inner)
+        for index, generator in reversed(list(enumerate(node.generators))):
+            generator._torchmp_up = node
+            self._push(generator, generator.ifs, inner)
+            self._push(generator, [generator.iter], scope if index == 0 else inner)
+            generator.target._torchmp_up = generator
+            self._bind_target(inner, generator.target, "for", generator.iter)
+
+    # bindings
+
+    def _bind(
+        self, scope: Scope, name: str, kind: str, node: ast.AST, value: ast.expr | None, path: tuple[int, ...] = ()
+    ) -> None:
+        if name in scope.global_names:
+            scope = self.module.scope
+        elif name in scope.nonlocal_names:
+            outer = scope.parent
+            while outer is not None and not (outer.is_function and name in outer.bindings):
+                outer = outer.parent
+            scope = outer or scope
+        elif kind == "walrus":
+            while scope.parent is not None and isinstance(scope.node, COMPREHENSIONS):
+                scope = scope.parent
+        scope.bind(Binding(name, kind, node, value, scope, path))
+
+    def _bind_target(
+        self, scope: Scope, target: Any, kind: str, value: ast.expr | None, path: tuple[int, ...] = ()
+    ) -> None:
+        if isinstance(target, ast.Name):
+            self._bind(scope, target.id, "unpack" if path and kind == "assign" else kind, target, value, path)
+        elif isinstance(target, ast.Tuple | ast.List):
+            starred = False
+            for index, element in enumerate(target.elts):
+                element._torchmp_up = target  # type: ignore[attr-defined]
+                starred = starred or isinstance(element, ast.Starred)
+                inner: Any = element.value if isinstance(element, ast.Starred) else element
+                inner._torchmp_up = target
+                self._bind_target(scope, inner, kind, value, (*path, -1 if starred else index))
+        elif isinstance(target, ast.Attribute):
+            self._change("attribute", target.value, target, target.attr, value, path)
+            self._push(target, [target.value], scope)
+        elif isinstance(target, ast.Subscript):
+            self._change("item", target.value, target, "", value, path)
+            self._push(target, [target.value, target.slice], scope)
+        elif isinstance(target, ast.Starred):
+            self._bind_target(scope, target.value, kind, value, (*path, -1))
+
+    def _change(
+        self,
+        kind: str,
+        target: ast.expr,
+        node: ast.AST,
+        name: str,
+        value: ast.expr | None,
+        path: tuple[int, ...] = (),
+    ) -> None:
+        root = root_name(target)
+        if root:
+            self.module.changes[root].append(Change(kind, target, node, name, value, path))
+
+    def assign(self, node: ast.Assign, scope: Scope) -> None:
+        self._push(node, [node.value], scope)
+        for target in node.targets:
+            target._torchmp_up = node  # type: ignore[attr-defined]
+            self._bind_target(scope, target, "assign", node.value)
+
+    def annotated(self, node: Any, scope: Scope) -> None:
+        node.target._torchmp_up = node
+        if node.value is not None:
+            self._push(node, [node.value], scope)
+            self._bind_target(scope, node.target, "assign", node.value)
+        elif isinstance(node.target, ast.Name) and scope.is_class:
+            scope.bind(Binding(node.target.id, "declared", node.target, None, scope))
+        self._push(node, [node.annotation], scope)
+
+    def augmented(self, node: Any, scope: Scope) -> None:
+        target = node.target
+        target._torchmp_up = node
+        self._push(node, [node.value], scope)
+        if isinstance(target, ast.Name):
+            self._bind(scope, target.id, "augmented", target, node.value)
+            self._change("augmented", target, node, "", node.value)
+        elif isinstance(target, ast.Attribute):
+            self._change("attribute", target.value, target, target.attr, None)
+            self._change("augmented", target, node, "", node.value)
+            self._push(target, [target.value], scope)
+        else:
+            self._change("item", target.value, target, "", None)
+            self._push(target, [target.value, target.slice], scope)
+
+    def loop(self, node: Any, scope: Scope) -> None:
+        node.target._torchmp_up = node
+        self._push(node, [*node.body, *node.orelse], scope)
+        self._push(node, [node.iter], scope)
+        self._bind_target(scope, node.target, "for", node.iter)
+
+    def with_(self, node: Any, scope: Scope) -> None:
+        self._push(node, node.body, scope)
+        for item in reversed(node.items):
+            item._torchmp_up = node
+            self._push(item, [item.context_expr], scope)
+        for item in node.items:
+            if item.optional_vars is not None:
+                item.optional_vars._torchmp_up = item
+                self._bind_target(scope, item.optional_vars, "with", item.context_expr)
+
+    def walrus(self, node: Any, scope: Scope) -> None:
+        node.target._torchmp_up = node
+        self._push(node, [node.value], scope)
+        self._bind(scope, node.target.id, "walrus", node.target, node.value)
+
+    def handler(self, node: Any, scope: Scope) -> None:
+        if node.name:
+            self._bind(scope, node.name, "except", node, None)
+        self._push_children(node, scope)
+
+    def delete(self, node: ast.Delete, scope: Scope) -> None:
+        for target in node.targets:
+            if isinstance(target, ast.Subscript | ast.Attribute):
+                self._change("delete", target.value, node, getattr(target, "attr", ""), None)
+        self._push_children(node, scope)
+
+    def import_(self, node: ast.Import, scope: Scope) -> None:
+        for alias in node.names:
+            alias._torchmp_up = node  # type: ignore[attr-defined]
+            self._bind(scope, alias.asname or alias.name.partition(".")[0], "import", alias, None)
+
+    def import_from(self, node: ast.ImportFrom, scope: Scope) -> None:
+        for alias in node.names:
+            alias._torchmp_up = node  # type: ignore[attr-defined]
+            if alias.name == "*":
+                scope.star_imports.append(node)
+            else:
+                self._bind(scope, alias.asname or alias.name, "from", alias, None)
+
+    def global_(self, node: ast.Global, scope: Scope) -> None:
+        scope.global_names.update(node.names)
+
+    def nonlocal_(self, node: ast.Nonlocal, scope: Scope) -> None:
+        scope.nonlocal_names.update(node.names)
+
+    def match_capture(self, node: Any, scope: Scope) -> None:
+        name = getattr(node, "name", None) or getattr(node, "rest", None)
+        if name:
+            self._bind(scope, name, "match", node, None)
+        self._push_children(node, scope)
+
+    # what else rules ask for
+
+    def call(self, node: ast.Call, scope: Scope) -> None:
+        function = node.func
+        if isinstance(function, ast.Name):
+            self.module.calls[function.id].append(node)
+        elif isinstance(function, ast.Attribute):
+            name = function.attr
+            self.module.calls[name].append(node)
+            if name in MUTATORS or (name.endswith("_") and not name.endswith("__")):
+                self._change("method", function.value, node, name, node.args[-1] if node.args else None)
+        else:
+            self.module.calls[""].append(node)
+        self._push_children(node, scope)
+
+    def return_(self, node: ast.Return, scope: Scope) -> None:
+        scope.returns.append(node)
+        self._push_children(node, scope)
+
+    def yield_(self, node: ast.AST, scope: Scope) -> None:
+        function = scope.enclosing_function()
+        if function is not None:
+            function.is_generator = True
+        self._push_children(node, scope)
+
+    def leaf(self, node: ast.AST, scope: Scope) -> None:
+        pass
+
+    def constant(self, node: ast.Constant, scope: Scope) -> None:
+        value = node.value
+        if value.__class__ is str and len(value) < 64:
+            self.module.strings[value].append(node)
+
+
+_FIELD_CACHE: dict[type, tuple[str, ...]] = {}
+_SKIPPED_FIELDS = frozenset(
+    ("ctx", "op", "ops", "id", "attr", "arg", "name", "asname", "lineno", "kind", "type_comment", "returns")
+)
+
+
+def _fields(kind: type) -> tuple[str, ...]:
+    """The fields of a node type that can hold nodes which matter: no contexts, operators or identifiers."""
+    fields = _FIELD_CACHE.get(kind)
+    if fields is None:
+        names: tuple[str, ...] = getattr(kind, "_fields", ())
+        keep = [name for name in names if name not in _SKIPPED_FIELDS]
+        if kind is ast.Subscript:
+            keep = ["value", "slice"]
+        elif kind in (ast.FormattedValue,):
+            keep = ["value", "format_spec"]
+        elif kind in (ast.MatchSingleton, ast.TypeIgnore, ast.Global, ast.Nonlocal, ast.ImportFrom):
+            keep = []
+        elif kind is ast.MatchClass:
+            keep = ["cls", "patterns", "kwd_patterns"]
+        elif kind is ast.MatchMapping:
+            keep = ["keys", "patterns"]
+        fields = _FIELD_CACHE[kind] = tuple(keep)
+    return fields
+
+
+_HANDLERS: dict[type, Any] = {
+    ast.FunctionDef: _Walk.function,
+    ast.AsyncFunctionDef: _Walk.function,
+    ast.Lambda: _Walk.function,
+    ast.ClassDef: _Walk.klass,
+    ast.ListComp: _Walk.comprehension,
+    ast.SetComp: _Walk.comprehension,
+    ast.DictComp: _Walk.comprehension,
+    ast.GeneratorExp: _Walk.comprehension,
+    ast.Assign: _Walk.assign,
+    ast.AnnAssign: _Walk.annotated,
+    ast.AugAssign: _Walk.augmented,
+    ast.For: _Walk.loop,
+    ast.AsyncFor: _Walk.loop,
+    ast.With: _Walk.with_,
+    ast.AsyncWith: _Walk.with_,
+    ast.NamedExpr: _Walk.walrus,
+    ast.ExceptHandler: _Walk.handler,
+    ast.Delete: _Walk.delete,
+    ast.Import: _Walk.import_,
+    ast.ImportFrom: _Walk.import_from,
+    ast.Global: _Walk.global_,
+    ast.Nonlocal: _Walk.nonlocal_,
+    ast.Call: _Walk.call,
+    ast.Return: _Walk.return_,
+    ast.Yield: _Walk.yield_,
+    ast.YieldFrom: _Walk.yield_,
+    ast.Name: _Walk.leaf,
+    ast.Constant: _Walk.constant,
+    ast.Pass: _Walk.leaf,
+    ast.Break: _Walk.leaf,
+    ast.Continue: _Walk.leaf,
+    ast.MatchAs: _Walk.match_capture,
+    ast.MatchStar: _Walk.match_capture,
+    ast.MatchMapping: _Walk.match_capture,
+}

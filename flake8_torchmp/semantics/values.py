@@ -1,0 +1,329 @@
+"""What an expression can be. A value remembers the way it took: the hops from where it was made to where it is used."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .module import Module, Scope
+
+if TYPE_CHECKING:
+    from .calls import Arguments, Frame
+
+
+class Hop(NamedTuple):
+    """One step of a value's way: the expression by which it went on."""
+
+    node: ast.AST
+    module: Module
+    text: str
+
+
+class Source(NamedTuple):
+    """An expression to be evaluated when asked for."""
+
+    node: ast.expr
+    frame: Frame
+
+
+class Extra(NamedTuple):
+    """What was put on a value after it was made: an attribute, an entry, an element."""
+
+    kind: str
+    """attribute, entry, element, method"""
+    label: str
+    source: Source
+
+
+class Value:
+    """The base of all values. `key` tells two values apart, whatever way they took."""
+
+    __slots__ = ("extras", "way")
+
+    def __init__(self) -> None:
+        self.way: tuple[Hop, ...] = ()
+        self.extras: tuple[Extra, ...] = ()
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return (id(self),)
+
+    def copy(self) -> Value:
+        other: Value = object.__new__(type(self))
+        for kind in type(self).__mro__:
+            for name in getattr(kind, "__slots__", ()):
+                setattr(other, name, getattr(self, name))
+        return other
+
+    def after(self, hop: Hop) -> Value:
+        other = self.copy()
+        other.way = (*self.way, hop)
+        return other
+
+    def with_extras(self, extras: tuple[Extra, ...]) -> Value:
+        other = self.copy()
+        known = {id(extra.source.node) for extra in self.extras}
+        other.extras = self.extras + tuple(extra for extra in extras if id(extra.source.node) not in known)
+        return other
+
+
+class Unknown(Value):
+    """Something that cannot be seen from here."""
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("unknown",)
+
+
+class Constant(Value):
+    __slots__ = ("module", "node", "value")
+
+    def __init__(self, value: object, node: ast.expr, module: Module) -> None:
+        super().__init__()
+        self.value = value
+        self.node = node
+        self.module = module
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("constant", id(self.node), repr(self.value))
+
+
+class Text(Value):
+    """An f-string, or text put together from parts: what it starts with is known."""
+
+    __slots__ = ("module", "node", "start")
+
+    def __init__(self, start: str, node: ast.expr, module: Module) -> None:
+        super().__init__()
+        self.start = start
+        self.node = node
+        self.module = module
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("text", id(self.node))
+
+
+class External(Value):
+    """Something of a library, by its qualified name."""
+
+    __slots__ = ("module", "name", "node")
+
+    def __init__(self, name: str, node: ast.AST, module: Module) -> None:
+        super().__init__()
+        self.name = name
+        self.node = node
+        self.module = module
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("external", self.name)
+
+
+class ModuleValue(Value):
+    """A module of the project, or a namespace package of it (then `path` is empty)."""
+
+    __slots__ = ("name", "path")
+
+    def __init__(self, name: str, path: str) -> None:
+        super().__init__()
+        self.name = name
+        self.path = path
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("module", self.name, self.path)
+
+
+class Function(Value):
+    """A function or lambda of the project."""
+
+    __slots__ = ("closure", "decorated_by", "scope")
+
+    def __init__(self, scope: Scope, closure: Frame | None) -> None:
+        super().__init__()
+        self.scope = scope
+        self.closure = closure
+        self.decorated_by: Function | None = None
+        """The local function by which a decorator without functools.wraps replaced it."""
+
+    @property
+    def node(self) -> Any:
+        return self.scope.node
+
+    @property
+    def is_lambda(self) -> bool:
+        return isinstance(self.scope.node, ast.Lambda)
+
+    @property
+    def is_local(self) -> bool:
+        """Defined inside a function, so that no import finds it."""
+        return self.scope.parent is not None and self.scope.parent.enclosing_function() is not None
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("function", id(self.scope), id(self.closure))
+
+
+class Class(Value):
+    __slots__ = ("closure", "scope")
+
+    def __init__(self, scope: Scope, closure: Frame | None) -> None:
+        super().__init__()
+        self.scope = scope
+        self.closure = closure
+
+    @property
+    def node(self) -> ast.ClassDef:
+        assert isinstance(self.scope.node, ast.ClassDef)
+        return self.scope.node
+
+    @property
+    def is_local(self) -> bool:
+        return self.scope.enclosing_function() is not None
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("class", id(self.scope))
+
+
+class Instance(Value):
+    """An object of a class of the project; `arguments` is None where it is not known how it was made."""
+
+    __slots__ = ("arguments", "cls")
+
+    def __init__(self, cls: Class, arguments: Arguments | None) -> None:
+        super().__init__()
+        self.cls = cls
+        self.arguments = arguments
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("instance", id(self.cls.scope), id(self.arguments))
+
+
+class Result(Value):
+    """What calling something of a library gave: an object made by it, or whatever it returns."""
+
+    __slots__ = ("arguments", "callee")
+
+    def __init__(self, callee: Value, arguments: Arguments) -> None:
+        super().__init__()
+        self.callee = callee
+        self.arguments = arguments
+
+    @property
+    def name(self) -> str:
+        """The qualified name of what was called: `torch.nn.Sequential`, `torch.multiprocessing.get_context().Pool`."""
+        return qualified(self.callee)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("result", self.name, id(self.arguments))
+
+
+class Member(Value):
+    """An attribute of something that the project does not define."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, owner: Value, name: str) -> None:
+        super().__init__()
+        self.owner = owner
+        self.name = name
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("member", self.owner.key, self.name)
+
+
+class Method(Value):
+    """A method of a class of the project, bound to an object or class."""
+
+    __slots__ = ("function", "receiver")
+
+    def __init__(self, receiver: Value, function: Function) -> None:
+        super().__init__()
+        self.receiver = receiver
+        self.function = function
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("method", self.receiver.key, self.function.key)
+
+
+class Partial(Value):
+    """functools.partial of something."""
+
+    __slots__ = ("arguments", "callee")
+
+    def __init__(self, callee: Value, arguments: Arguments) -> None:
+        super().__init__()
+        self.callee = callee
+        self.arguments = arguments
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("partial", self.callee.key, id(self.arguments))
+
+
+class Entry(NamedTuple):
+    """An element of a collection; dicts have keys."""
+
+    key: object
+    source: Source
+
+
+class Collection(Value):
+    """A list, tuple, set or dict that the program spells out; `complete` if nothing else can be in it."""
+
+    __slots__ = ("complete", "entries", "kind", "module", "node")
+
+    def __init__(self, kind: str, entries: tuple[Entry, ...], complete: bool, node: ast.AST, module: Module) -> None:
+        super().__init__()
+        self.kind = kind
+        self.entries = entries
+        self.complete = complete
+        self.node = node
+        self.module = module
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("collection", id(self.node), len(self.entries), self.entries and id(self.entries[0].source.frame))
+
+
+class Super(Value):
+    """`super()`: the classes after `cls` in the order of the object's class."""
+
+    __slots__ = ("cls", "receiver")
+
+    def __init__(self, cls: Class, receiver: Value) -> None:
+        super().__init__()
+        self.cls = cls
+        self.receiver = receiver
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("super", self.cls.key, self.receiver.key)
+
+
+UNKNOWN = Unknown()
+
+
+def qualified(value: Value) -> str:
+    """A dotted name for what a value is or where it comes from; calls on the way are `()`."""
+    if isinstance(value, External | ModuleValue):
+        return value.name
+    if isinstance(value, Result):
+        return f"{qualified(value.callee)}()"
+    if isinstance(value, Member):
+        owner = qualified(value.owner)
+        return f"{owner}.{value.name}" if owner else ""
+    if isinstance(value, Function | Class):
+        return f"{value.scope.module.name}.{value.scope.name}"
+    if isinstance(value, Instance):
+        return f"{qualified(value.cls)}()"
+    return ""
