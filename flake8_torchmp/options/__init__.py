@@ -137,9 +137,9 @@ def _pythons(value: Value) -> Value:
 
 
 def _codes_by_file(value: Value) -> Value:
-    if isinstance(value, dict):
-        for codes in value.values():
-            _codes(codes)
+    assert isinstance(value, dict)
+    for codes in value.values():
+        _codes(codes)
     return value
 
 

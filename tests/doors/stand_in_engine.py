@@ -68,7 +68,7 @@ class Project:
                 message = repr(self.settings) if word[0] == "settings_here" else f"{word[0]} reaches a worker"
                 way = (Step(path, number, word[0]), Step(os.path.abspath(path), number, "DataLoader(collate_fn=)"))
                 code = word[1] or "TMP301"
-                found.append(Finding(path, number, word.start(), code, message, number, word.end(), way))
+                found.append(Finding(path, number, word.start(), code, message, number, word.end(), way=way))
         return found
 
     def _content(self, path: str) -> bytes:

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 from doors import stand_in_engine
 
+from flake8_torchmp.__main__ import main
 from flake8_torchmp.cli.output import Progress
 
 if TYPE_CHECKING:
     from doors.calling import Command, Project
+
+    from flake8_torchmp.findings import Finding
 
 
 def _standard_input(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
@@ -197,6 +200,28 @@ def test_a_reader_that_goes_away_is_no_crash(project: Project, environment: dict
         assert running.wait() == 1
 
 
+def test_a_file_that_vanishes_in_between_is_no_crash(
+    project: Project, torchmp: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = project(a_py="bad_TMP301\n", b_py="x\n")
+    find = stand_in_engine.Project.findings
+
+    def find_and_delete(self: stand_in_engine.Project, path: str) -> list[Finding]:
+        found = find(self, path)
+        for name in ("a.py", "b.py"):
+            (folder / name).unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(stand_in_engine.Project, "findings", find_and_delete)
+    result = torchmp("check", "--format=full")
+    assert result.lines == ["./a.py:1:1: TMP301 bad_TMP301 reaches a worker", *_way("./a.py")]
+    assert result.err == "./b.py: No such file or directory\n"
+
+
+def _way(path: str) -> list[str]:
+    return [f"  = bad_TMP301               {path}:1", f"  → DataLoader(collate_fn=)  {path}:1"]
+
+
 def test_an_interruption_is_one_line(project: Project, torchmp: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -237,6 +262,16 @@ def test_the_module_is_the_command(project: Project, environment: dict[str, str]
         "worker",
     ]
     assert b"exit codes:" in _run(environment, "check", "--help").stdout
+
+
+def test_the_command_takes_what_the_shell_gives(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project(a_py="bad_TMP301\n")
+    for arguments, code, start in ((["-V"], 0, "torchmp "), (["check", "--format=sarif", "--jobs=auto"], 1, "{")):
+        monkeypatch.setattr(sys, "argv", ["torchmp", *arguments])
+        assert main() == code
+        assert capsys.readouterr().out.startswith(start)
 
 
 HEAVY = ("libcst", "torch", "multiprocessing", "subprocess", "sqlite3", "asyncio", "inspect", "dataclasses", "flake8")

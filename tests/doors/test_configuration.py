@@ -142,6 +142,16 @@ def test_a_broken_pyproject_of_others_is_theirs(project: Project) -> None:
     assert Configurations().for_folder(str(folder)).settings == Settings()
 
 
+def test_a_broken_setup_cfg_of_others_is_theirs(project: Project) -> None:
+    folder = project(setup_cfg="python_requires = >=3.14\n")
+    assert Configurations().for_folder(str(folder)).settings == Settings()
+
+
+def test_a_named_configuration_may_say_nothing(project: Project, torchmp: Command) -> None:
+    project(empty_toml="", a_py="bad_TMP301\n")
+    assert torchmp("check", "--config=empty.toml").code == 1
+
+
 def test_the_python_versions_come_from_what_the_project_states(project: Project) -> None:
     folder = project(
         pyproject_toml="[project]\nname = 'x'\nrequires-python = '>=3.14'\n",

@@ -25,7 +25,7 @@ SOURCES = {
 LONG_WAY = (Step("transforms.py", 12, "lambda"), Step("train.py", 2, "DataLoader(collate_fn=)"))
 FINDINGS = (
     Finding("a b/ä.py", 1, 12, "TMP902", "50% slower, a:b", 2, 3),
-    Finding("train.py", 2, 35, "TMP301", "lambda reaches a worker", 2, 46, LONG_WAY),
+    Finding("train.py", 2, 35, "TMP301", "lambda reaches a worker", 2, 46, rule="lambda-to-worker", way=LONG_WAY),
 )
 PROBLEMS = (("broken.py", "cannot be parsed: line 1: invalid syntax"),)
 
