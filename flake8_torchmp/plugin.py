@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from flake8_torchmp import __version__, source
@@ -30,6 +31,7 @@ class Plugin:
 
     _configurations: ClassVar[Configurations] = Configurations()
     _projects: ClassVar[dict[tuple[str, Settings], Project]] = {}
+    _by_folder: ClassVar[dict[str, Project]] = {}
 
     def __init__(self, tree: ast.Module, lines: Sequence[str], filename: str, options: Namespace | None = None) -> None:
         self._tree, self._lines, self._filename, self._options = tree, lines, filename, options
@@ -51,7 +53,7 @@ class Plugin:
     def parse_options(cls, _manager: object, options: Namespace, _files: Sequence[str] = ()) -> None:
         """Runs in the process that the user started, and again in each that is spawned."""
         try:
-            cls._projects = {}
+            cls._projects, cls._by_folder = {}, {}
             cls._configurations = Configurations(_given(options))
             for place in _places(options):
                 cls._configurations.for_folder(place)
@@ -89,15 +91,23 @@ class Plugin:
         return [(line, column, text, type(self)) for (line, column, _), text in sorted(reported.items())]
 
     def _project(self, path: str, data: bytes) -> Project:
+        folder = os.path.dirname(path)
+        if folder not in self._by_folder:
+            self._by_folder[folder] = self._project_of(folder, {path: data} if self._is_buffer() else {})
+        return self._by_folder[folder]
+
+    def _project_of(self, folder: str, buffers: dict[str, bytes]) -> Project:
         from flake8_torchmp.engine import Project
 
-        root = source.project_root(path)
-        settings = self._configurations.for_file(path).settings
-        key = (str(root), settings)
-        if key not in self._projects:
-            is_buffer = "-" in (getattr(self._options, "filenames", None) or ())
-            self._projects[key] = Project(root, settings, {path: data} if is_buffer else {})
-        return self._projects[key]
+        root = source.root_of_folder(folder, os.getcwd())
+        settings = self._configurations.for_folder(folder).settings
+        if (root, settings) not in self._projects:
+            self._projects[root, settings] = Project(Path(root), settings, buffers)
+        return self._projects[root, settings]
+
+    def _is_buffer(self) -> bool:
+        """Whether the lines are those of an editor, and not those on the disk."""
+        return "-" in (getattr(self._options, "filenames", None) or ())
 
     def _wants(self, code: str) -> bool:
         """Whether a code that is off by default was asked for by a prefix of its own.

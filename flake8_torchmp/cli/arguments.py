@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
+from functools import partial
+from typing import Any
 
 from flake8_torchmp import __version__
 from flake8_torchmp.options import COMMAND, OPTIONS, SETTINGS, Option
@@ -22,12 +24,21 @@ exit codes:
   2  nothing found, but something could not be checked: a wrong option, a path that does not exist,
      a file that cannot be read, decoded or parsed (each is one line on standard error, and the run goes on)"""
 
+_HELP = partial(RawDescriptionHelpFormatter, width=100, max_help_position=28)
+"""Without a width argparse asks for the terminal's, at every start, by a module that takes a tenth of it to load."""
+
+
+class _Parser(ArgumentParser):
+    """Also the class of the parsers of its commands."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=_HELP, allow_abbrev=False, **options)
+
 
 def parser() -> ArgumentParser:
-    top = ArgumentParser(
+    top = _Parser(
         prog="torchmp",
         description="Finds code that breaks, hangs or silently lies once a PyTorch program runs in worker processes.",
-        allow_abbrev=False,
     )
     top.add_argument("-V", "--version", action="version", version=f"torchmp {__version__}")
     commands = top.add_subparsers(
@@ -39,21 +50,19 @@ def parser() -> ArgumentParser:
         help="check files and folders",
         description=_CHECK,
         epilog=_EXIT_CODES,
-        formatter_class=RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     check.add_argument("paths", nargs="*", metavar="PATH", help="file or folder (default: .); - is standard input")
     _add_run(check)
     for title, options in (("what is reported", COMMAND), ("what the program runs on and is made of", SETTINGS)):
         _add_options(check.add_argument_group(title), options)
 
-    rules = commands.add_parser("rules", help="list the rules", allow_abbrev=False)
+    rules = commands.add_parser("rules", help="list the rules")
     rules.add_argument("--format", choices=("table", "json"), default="table")
 
-    rule = commands.add_parser("rule", help="show the page of a rule", allow_abbrev=False)
+    rule = commands.add_parser("rule", help="show the page of a rule")
     rule.add_argument("rule", metavar="RULE", help="a code such as TMP301, or a name such as lambda-to-worker")
 
-    config = commands.add_parser("config", help="show what is in force and where it comes from", allow_abbrev=False)
+    config = commands.add_parser("config", help="show what is in force and where it comes from")
     config.add_argument("path", nargs="?", default=".", metavar="PATH", help="the file or folder in question")
     config.add_argument("--config", metavar="FILE", default="", help="the pyproject.toml that counts")
     _add_options(config.add_argument_group("options of torchmp check"), OPTIONS)
