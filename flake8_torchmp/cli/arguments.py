@@ -41,16 +41,9 @@ def parser() -> ArgumentParser:
         description="Finds code that breaks, hangs or silently lies once a PyTorch program runs in worker processes.",
     )
     top.add_argument("-V", "--version", action="version", version=f"torchmp {__version__}")
-    commands = top.add_subparsers(
-        dest="command", metavar="COMMAND", required=True, prog="torchmp"
-    )  # without `prog`, argparse works it out by loading what it shows help with
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    check = commands.add_parser(
-        "check",
-        help="check files and folders",
-        description=_CHECK,
-        epilog=_EXIT_CODES,
-    )
+    check = commands.add_parser("check", help="check files and folders", description=_CHECK, epilog=_EXIT_CODES)
     check.add_argument("paths", nargs="*", metavar="PATH", help="file or folder (default: .); - is standard input")
     _add_run(check)
     for title, options in (("what is reported", COMMAND), ("what the program runs on and is made of", SETTINGS)):
