@@ -248,16 +248,33 @@ class Crossings:
                 holder.positional = [Source(arguments.call, arguments.frame)]
                 methods = self._process_methods(made, module)
                 yield Call(process, arguments.call, arguments.frame.module, arguments.frame, holder, methods)
+        for node in module.calls.get("start", ()):
+            if isinstance(node.func, ast.Attribute):
+                yield from self._started(node, node.func.value, module, process)
+
+    def _started(self, node: ast.Call, receiver: ast.expr, module: Module, process: Api) -> Iterator[Call]:
+        """`x.start()`: what was put on the object before goes along."""
+        frame = self.evaluator.frame_at(node, module)
+        for value in self.evaluator.values(receiver, frame):
+            if isinstance(value, Instance) and self.is_process(value.cls):
+                holder = Arguments(node, frame)
+                holder.positional = [Source(receiver, frame)]
+                yield Call(process, node, module, frame, holder, self._process_methods(value.cls, module))
+                return
 
     def process_classes(self, module: Module) -> Iterator[Class]:
         for node in module.classes:
             scope = module.scopes[node]
             assert scope.parent is not None
             cls = Class(scope, self.evaluator.frame_of(scope.parent))
-            if any(mp_process(base) for base in classes.library_bases(self.evaluator, cls)) or any(
-                isinstance(base, Member) and mp_name(base) == "Process" for base in self.evaluator.mro(cls)
-            ):
+            if self.is_process(cls):
                 yield cls
+
+    def is_process(self, cls: Class) -> bool:
+        return any(
+            isinstance(base, Member | External) and mp_name(base) in apis.PROCESS_CLASSES
+            for base in self.evaluator.mro(cls)
+        )
 
     def _process_methods(self, cls: Class, module: Module) -> frozenset[str]:
         for base in self.evaluator.mro(cls):

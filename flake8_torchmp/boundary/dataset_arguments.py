@@ -10,7 +10,7 @@ from ..semantics import classes
 from ..semantics.calls import Arguments, parameters
 from ..semantics.evaluate import Evaluator
 from ..semantics.module import FUNCTIONS, Module
-from ..semantics.values import Class, External, Function, Source
+from ..semantics.values import Class, External, Function, Method, Source
 from .apis import is_dataset_name
 from .datasets import Datasets
 from .paths import Paths
@@ -46,6 +46,12 @@ class DatasetArguments:
                 yield from self._of_library(callee, arguments, module)
             elif isinstance(callee, Class) and self.datasets.is_dataset(callee):
                 yield from self._of_project(callee, arguments, module)
+            elif isinstance(callee, Method) and callee.function.scope.name == "__init__":
+                owner = callee.function.scope.parent
+                assert owner is not None
+                cls = Class(owner, callee.function.closure.closure if callee.function.closure else None)
+                if self.datasets.is_dataset(cls):
+                    yield from self._of_project(cls, arguments, module)
 
     def _of_library(self, callee: External, arguments: Arguments, module: Module) -> Iterator[DatasetArgument]:
         for name, source in arguments.all():
@@ -88,7 +94,7 @@ class DatasetArguments:
 def _may_make_object(function: ast.expr) -> bool:
     """Classes are named with a capital, or kept in variables and attributes that say so."""
     name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
-    return name[:1].isupper() or "dataset" in name.lower() or name.lower().endswith(("class", "cls")) or name == "cls"
+    return name == "__init__" or name[:1].isupper() or "dataset" in name.lower() or name.lower().endswith(("class", "cls")) or name == "cls"
 
 
 def _line(arguments: Arguments) -> int:

@@ -5,31 +5,39 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ..semantics.calls import Frame
 from ..semantics.evaluate import Evaluator
 from ..semantics.flow import Condition, conditions, facts
-from ..semantics.module import FUNCTIONS, Module, dotted, root_name
-from ..semantics.values import Function
+from ..semantics.module import FUNCTIONS, Module, dotted, last_name, root_name
+from ..semantics.values import External, Function
 
 PLATFORM_NAMES = frozenset(
     "sys.platform os.name platform.system platform.platform platform.uname os.uname sys.getwindowsversion".split()
 )
-METHOD_QUESTIONS = frozenset(("get_all_start_methods", "_supports_fork", "cpu_count_fork"))
+METHOD_QUESTIONS = frozenset(("get_all_start_methods",))
+PLATFORM_FLAGS = frozenset("is_windows windows on_windows is_win is_posix is_linux iswindows".split())
 
 
-def is_guarded(evaluator: Evaluator, node: ast.AST, module: Module) -> bool:
+def is_guarded(evaluator: Evaluator, node: ast.AST, module: Module, frame: Frame | None = None) -> bool:
     """Whether a node runs only in the main process."""
-    return any(_tells_main(evaluator, fact, module) for condition in conditions(node) for fact in facts(condition))
+    return any(
+        _tells_main(evaluator, fact, module, frame) for condition in conditions(node) for fact in facts(condition)
+    )
 
 
-def _tells_main(evaluator: Evaluator, fact: Condition, module: Module, depth: int = 0) -> bool:
+def _tells_main(
+    evaluator: Evaluator, fact: Condition, module: Module, frame: Frame | None = None, depth: int = 0
+) -> bool:
     test, holds = fact
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         sides = [test.left, test.comparators[0]]
         equal = isinstance(test.ops[0], ast.Eq | ast.In | ast.Is)
         unequal = isinstance(test.ops[0], ast.NotEq | ast.NotIn | ast.IsNot)
-        return (equal if holds else unequal) and _is_main_test(sides)
+        return (equal if holds else unequal) and _is_main_test(sides, evaluator, module, frame)
     if depth > 3 or not holds:
         return False
+    if last_name(test) == "TYPE_CHECKING":
+        return True  # runs in no process at all
     if isinstance(test, ast.Name):
         scope = evaluator.scope_binding(test.id, module.scope_of(test))
         bindings = scope.bindings[test.id] if scope is not None else []
@@ -44,22 +52,30 @@ def _tells_main(evaluator: Evaluator, fact: Condition, module: Module, depth: in
 def _all_tell(evaluator: Evaluator, test: ast.expr | None, module: Module, depth: int) -> bool:
     if test is None:
         return False
-    return any(_tells_main(evaluator, fact, module, depth + 1) for fact in facts(Condition(test, True)))
+    return any(_tells_main(evaluator, fact, module, None, depth + 1) for fact in facts(Condition(test, True)))
 
 
-def _is_main_test(sides: list[ast.expr]) -> bool:
+def _is_main_test(sides: list[ast.expr], evaluator: Evaluator, module: Module, frame: Frame | None) -> bool:
     texts = {_text(side) for side in sides}
     if "__main__" in texts:
-        return any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides)
+        return any(isinstance(side, ast.Name) and _is_module_name(side, evaluator, module, frame) for side in sides)
     if "MainProcess" in texts:
         return any(
             isinstance(side, ast.Attribute)
             and side.attr == "name"
             and isinstance(side.value, ast.Call)
-            and dotted(side.value.func).rpartition(".")[2] == "current_process"
+            and last_name(side.value.func) == "current_process"
             for side in sides
         )
     return False
+
+
+def _is_module_name(side: ast.Name, evaluator: Evaluator, module: Module, frame: Frame | None) -> bool:
+    """`__name__`, or a name that was given it."""
+    if side.id == "__name__":
+        return True
+    values = evaluator.values(side, frame or evaluator.frame_at(side, module))
+    return all(isinstance(value, External) and value.name == "builtins.__name__" for value in values)
 
 
 def _text(node: ast.expr) -> str:
@@ -76,24 +92,57 @@ def runs_at_import(node: ast.AST, module: Module) -> bool:
 
 
 def asks_for_platform(evaluator: Evaluator, node: ast.AST, module: Module) -> bool:
-    """Whether a test of the platform or of the available start methods lies on the way to a node."""
+    """Whether a test lies on the way to a node that keeps Windows from it, or asks which start methods there are."""
     for condition in conditions(node):
-        if _mentions_platform(condition.test):
-            return True
-        for name in _names_in(condition.test):
-            if _set_by_platform(evaluator, name, module):
+        for test, holds in facts(condition):
+            on_windows = _on_windows(test) if mentions_platform(test) else None
+            if mentions_platform(test) and on_windows is not holds:
                 return True
-    return False
+        if any(_set_by_platform(evaluator, name, module) for name in _names_in(condition.test)):
+            return True
+    function = module.scope_of(node).enclosing_function()
+    return function is not None and any(
+        module.scope_of(call).enclosing_function() is function for call in module.calls_of("get_all_start_methods")
+    )
 
 
-def _mentions_platform(test: ast.AST) -> bool:
+def _on_windows(test: ast.expr) -> bool | None:
+    """What a test of the platform says on Windows; None where that cannot be told."""
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        name = _windows_name(test.left)
+        wanted = test.comparators[0]
+        if not name:
+            name, wanted = _windows_name(wanted), test.left
+        elements = wanted.elts if isinstance(wanted, ast.Tuple | ast.List | ast.Set) else [wanted]
+        texts = [str(e.value).lower() for e in elements if isinstance(e, ast.Constant)]
+        if name and len(texts) == len(elements):
+            if isinstance(test.ops[0], ast.Eq | ast.In):
+                return name in texts
+            if isinstance(test.ops[0], ast.NotEq | ast.NotIn):
+                return name not in texts
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute) and test.func.attr == "startswith":
+        name = _windows_name(test.func.value)
+        if name and test.args and isinstance(test.args[0], ast.Constant):
+            return name.startswith(str(test.args[0].value).lower())
+    return None
+
+
+def _windows_name(node: ast.expr) -> str:
+    """What `sys.platform` and its like are on Windows, in lower case."""
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("lower", "casefold"):
+            return _windows_name(node.func.value)
+        return "windows" if dotted(node.func) == "platform.system" else ""
+    return {"sys.platform": "win32", "os.name": "nt"}.get(dotted(node), "")
+
+
+def mentions_platform(test: ast.AST) -> bool:
     for part in ast.walk(test):
         if isinstance(part, ast.Attribute | ast.Name):
             name = dotted(part)
-            if name in PLATFORM_NAMES or name.rpartition(".")[2] in METHOD_QUESTIONS:
+            if name in PLATFORM_NAMES or last_name(part) in METHOD_QUESTIONS:
                 return True
-            lowered = name.rpartition(".")[2].lower().strip("_")
-            if lowered in ("is_windows", "windows", "on_windows", "is_win", "is_posix", "is_linux", "iswindows"):
+            if last_name(part).lower().strip("_") in PLATFORM_FLAGS:
                 return True
     return False
 
@@ -109,18 +158,18 @@ def _set_by_platform(evaluator: Evaluator, name: ast.expr, module: Module) -> bo
     text = dotted(name)
     for change in module.changes.get(root_name(name), ()):
         if change.kind == "attribute" and f"{dotted(change.target)}.{change.name}" == text:
-            if any(_mentions_platform(c.test) for c in conditions(change.node)):
+            if any(mentions_platform(c.test) for c in conditions(change.node)):
                 return True
-            if change.value is not None and _mentions_platform(change.value):
+            if change.value is not None and mentions_platform(change.value):
                 return True
     if isinstance(name, ast.Name):
         scope = evaluator.scope_binding(name.id, module.scope_of(name))
         for binding in scope.bindings[name.id] if scope is not None else ():
             if isinstance(binding.node, FUNCTIONS):
-                if any(_mentions_platform(part) for part in ast.walk(binding.node)):
+                if any(mentions_platform(part) for part in ast.walk(binding.node)):
                     return True
-            elif binding.value is not None and _mentions_platform(binding.value):
+            elif binding.value is not None and mentions_platform(binding.value):
                 return True
-            elif any(_mentions_platform(c.test) for c in conditions(binding.node)):
+            elif any(mentions_platform(c.test) for c in conditions(binding.node)):
                 return True
     return False

@@ -46,7 +46,7 @@ class MethodNames:
 
     def _arguments(self, module: Module) -> Iterator[tuple[ast.Call, Frame, Source, str]]:
         for name in ("set_start_method", "get_context"):
-            for call in module.calls.get(name, ()):
+            for call in module.calls_of(name):
                 for frame in self.evaluator.contexts(module.scope_of(call)):
                     if any(mp_name(v) == name for v in self.evaluator.values(call.func, frame)):
                         source = self.evaluator.arguments(call, frame).get(0, "method")

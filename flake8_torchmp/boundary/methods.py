@@ -54,7 +54,7 @@ class StartMethods:
             other = codebase.module(path)
             if other is None:
                 continue
-            for call in other.calls.get("set_start_method", ()):
+            for call in other.calls_of("set_start_method"):
                 frame = self.evaluator.frame_at(call, other)
                 if not any(mp_name(value) == "set_start_method" for value in self.evaluator.values(call.func, frame)):
                     continue

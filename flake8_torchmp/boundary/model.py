@@ -133,9 +133,8 @@ class Model:
     def reference(self, handed: HandedOver, definition: Function | Class) -> tuple[ast.AST, Module]:
         """The expression by which a function or class leaves its place on the way to a worker."""
         value = handed.value
-        if isinstance(value, Instance) and value.arguments is not None and isinstance(value.arguments.call, ast.Call):
-            return value.arguments.call.func, value.arguments.frame.module
-        for hop in handed.way:
+        way = value.cls.way if isinstance(value, Instance) else handed.way
+        for hop in way:
             if isinstance(hop.node, ast.Name | ast.Attribute):
                 return hop.node, hop.module
         return definition.node, definition.scope.module

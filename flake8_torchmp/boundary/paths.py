@@ -11,7 +11,7 @@ from ..semantics import classes
 from ..semantics.calls import parameters, receiver_name
 from ..semantics.evaluate import Evaluator
 from ..semantics.module import FUNCTIONS, Module, Scope, body_nodes
-from ..semantics.values import Class, Constant, External, Function, Member, Method, Result, Source, Text, Value
+from ..semantics.values import Class, Collection, Constant, External, Function, Hop, Member, Method, Result, Source, Text, Value
 
 _DRIVE = re.compile(r"^[A-Za-z]:[\\/]|^\\\\|^[a-z][a-z0-9+.-]*:")
 
@@ -56,11 +56,11 @@ class Literal(NamedTuple):
     node: ast.expr
     module: Module
     text: str
-    value: Value
+    way: tuple[Hop, ...]
 
 
 def is_relative(text: str) -> bool:
-    return bool(text) and not text.startswith(("/", "~", "$", "{", "%", "<")) and not _DRIVE.match(text)
+    return bool(text) and not text.startswith(("/", "~", "$", "{", "%", "<", ":")) and not _DRIVE.match(text)
 
 
 class Paths:
@@ -75,10 +75,14 @@ class Paths:
     def _literals(self, value: Value, depth: int) -> Iterator[Literal]:
         if type(value) is Constant:
             if isinstance(value.value, str) and is_relative(value.value):
-                yield Literal(value.node, value.module, value.value, value)
+                yield Literal(value.node, value.module, value.value, value.way)
         elif isinstance(value, Text):
             if is_relative(value.start) and ("/" in value.start or value.start.startswith(".")):
-                yield Literal(value.node, value.module, value.start + "…", value)
+                yield Literal(value.node, value.module, value.start + "…", value.way)
+        elif isinstance(value, Collection) and value.kind != "dict" and depth < 2:
+            for _, source in self.evaluator.items(value):
+                for part in self.evaluator.of(source):
+                    yield from self._literals(part, depth + 1)
         elif isinstance(value, Result) and depth < 6:
             inner = self._base_of(value)
             if isinstance(inner, Source):
@@ -94,8 +98,8 @@ class Paths:
         """`Path("data")` rather than the text inside it, where both stand in the same expression."""
         call = value.arguments.call
         if isinstance(call, ast.expr) and any(part is literal.node for part in ast.walk(call)):
-            return literal._replace(node=call, value=value)
-        return literal._replace(value=value)
+            literal = literal._replace(node=call)
+        return literal._replace(way=literal.way + value.way)
 
     def _base_of(self, value: Result) -> Source | Value | None:
         """What a path is built on: as relative as it is."""
@@ -122,7 +126,7 @@ class Paths:
     @staticmethod
     def is_choice(literal: Literal) -> bool:
         """A default on the command line: the user's to choose."""
-        return any("parse_args" in hop.text for hop in literal.value.way)
+        return any("parse_args" in hop.text for hop in literal.way)
 
     # parameters that are paths
 
@@ -151,6 +155,9 @@ class _Flow:
             if not classes.is_record(self.evaluator, self.cls):
                 return bool(PATH_PARAMETERS.search(name))
             self.attributes.add(name)
+            made = classes.find_method(self.evaluator, self.cls, "__post_init__")
+            if made is not None and self._function(made.scope, set()):
+                return True
         elif self._function(init.scope, {name}):
             return True
         methods = [
@@ -179,6 +186,8 @@ class _Flow:
                 self._assign(node.targets, node.value, names, receiver)
             elif isinstance(node, ast.AnnAssign) and node.value is not None:
                 self._assign([node.target], node.value, names, receiver)
+            elif isinstance(node, ast.For | ast.comprehension):
+                self._assign([node.target], node.iter, names, receiver)
         return any(
             self._call(node, scope, names, receiver, depth)
             for node in body_nodes(scope.node)
@@ -195,8 +204,11 @@ class _Flow:
                     names.add(target.id)
                 elif self._resolves(value, names, receiver):
                     names.discard(target.id)
-            elif _is_attribute(target, receiver) and self._carries(value, names, receiver):
-                self.attributes.add(target.attr)  # type: ignore[attr-defined]
+            elif isinstance(target, ast.Attribute) and _is_attribute(target, receiver):
+                if self._resolves(value, names, receiver):
+                    self.attributes.discard(target.attr)
+                elif self._carries(value, names, receiver):
+                    self.attributes.add(target.attr)
 
     def _carries(self, node: ast.expr, names: set[str], receiver: str) -> bool:
         """Whether an expression is the path, or begins with it."""
@@ -204,6 +216,10 @@ class _Flow:
             return node.id in names
         if isinstance(node, ast.Attribute):
             return _is_attribute(node, receiver) and node.attr in self.attributes
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            return self._carries(node.elt, names, receiver)
+        if isinstance(node, ast.Subscript):
+            return self._carries(node.value, names, receiver)
         if isinstance(node, ast.BinOp):
             return self._carries(node.left, names, receiver)
         if isinstance(node, ast.JoinedStr):
@@ -221,6 +237,8 @@ class _Flow:
             if isinstance(function, ast.Attribute) and last in PASSING_METHODS:
                 if self._carries(function.value, names, receiver):
                     return True
+            if last in ("tuple", "list", "sorted", "set", "iter", "reversed"):
+                return bool(node.args) and self._carries(node.args[0], names, receiver)
             if last in ("join", "Path", "PurePath", "str", "expanduser", "normpath", "fspath", "format"):
                 return bool(node.args) and self._carries(node.args[0], names, receiver)
         return False

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from ..semantics import classes
 from ..semantics.calls import Frame
 from ..semantics.evaluate import Evaluator
-from ..semantics.module import COMPREHENSIONS, FUNCTIONS, Module, body_nodes, children
+from ..semantics.module import COMPREHENSIONS, FUNCTIONS, Module, Scope, body_nodes, children
 from ..semantics.values import Class, External, Function, Instance, Member, Method, Partial, Result, Value, qualified
 from . import apis
-from .crossings import Crossings, has_no_workers, is_executor, mp_process
+from .crossings import Crossings, has_no_workers, is_executor
 from .guards import is_guarded, runs_at_import
 from .methods import StartMethods, mp_name
 
@@ -65,15 +65,25 @@ class Starts:
                 if start is not None:
                     yield decorator, start
 
+    def is_run_by_decorator(self, scope: Scope) -> bool:
+        """Whether a function runs when its module is imported because a decorator calls it."""
+        module = scope.module
+        if isinstance(scope.node, ast.Lambda) or not runs_at_import(scope.node, module):
+            return False
+        frame = self.evaluator.frame_of(module.scope)
+        decorators: list[ast.expr] = getattr(scope.node, "decorator_list", [])
+        return any(self._runs_its_function(d, frame) for d in decorators) and not is_guarded(
+            self.evaluator, scope.node, module
+        )
+
     def _runs_its_function(self, decorator: ast.expr, frame: Frame) -> bool:
         for value in self.evaluator.values(decorator, frame):
             if isinstance(value, External) and value.name in apis.IMPORT_TIME_DECORATORS:
                 return True
-            if isinstance(value, Function) and isinstance(value.node, ast.FunctionDef):
-                arguments = value.node.args.args
-                name = arguments[0].arg if arguments else ""
+            if isinstance(value, Function) and isinstance(value.node, ast.FunctionDef) and value.node.args.args:
+                name = value.node.args.args[0].arg
                 for node in body_nodes(value.node, nested=False):
-                    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+                    called = isinstance(node, ast.Call) and _calls(node, name)
                     if called and not is_guarded(self.evaluator, node, value.scope.module):
                         return True
         return False
@@ -178,7 +188,7 @@ class Starts:
                 return Start(node, module, f"the executor's {callee.name}() starts processes", methods)
             if callee.name == "start" and isinstance(owner, Result) and mp_name(owner.callee) in apis.PROCESS_CLASSES:
                 return Start(node, module, "Process.start()", self.methods.of_callee(owner.callee, module))
-            if callee.name == "start" and isinstance(owner, Instance) and self._is_process(owner.cls):
+            if callee.name == "start" and isinstance(owner, Instance) and self.crossings.is_process(owner.cls):
                 return Start(node, module, f"{owner.cls.scope.name}.start()", self.methods.of_program(module))
             if apis.LAUNCHERS.fullmatch(qualified(callee)):
                 return self._launched(node, frame)
@@ -198,9 +208,6 @@ class Starts:
                     if loader is not None:
                         return self._loader_start(loader, node, frame)
         return None
-
-    def _is_process(self, cls: Class) -> bool:
-        return any(mp_process(base) for base in classes.library_bases(self.evaluator, cls))
 
     def _through(self, callee: Value, node: ast.Call, frame: Frame, depth: int) -> Start | None:
         """The start inside a function of the project that is called."""
@@ -243,13 +250,21 @@ class Starts:
         for node in body_nodes(scope.node, nested=False):
             if not isinstance(node, (*INTERESTING, *LOOPS)) or self.evaluator.never(node, frame):
                 continue
-            if is_guarded(self.evaluator, node, scope.module):
-                continue
             inner = self.evaluator.frame_in(scope.module.scope_of(node), frame)
+            if is_guarded(self.evaluator, node, scope.module, inner):
+                continue
             start = self.of_node(node, inner, depth)
             if start is not None:
                 return start
         return None
+
+
+def _calls(node: ast.Call, name: str) -> bool:
+    """`name()`, or `partial(name, …)()`."""
+    function = node.func
+    if isinstance(function, ast.Call):
+        return any(isinstance(argument, ast.Name) and argument.id == name for argument in function.args)
+    return isinstance(function, ast.Name) and function.id == name
 
 
 INTERESTING = (ast.Call, *COMPREHENSIONS, ast.Starred, ast.YieldFrom, ast.Assign)

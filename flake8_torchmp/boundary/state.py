@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..semantics import classes
 from ..semantics.evaluate import Evaluator
-from ..semantics.flow import conditions
-from ..semantics.module import DEFINITIONS, FUNCTIONS, Binding, Change, Module, Scope, ancestors, dotted, position, root_name, up
+from ..semantics.flow import Condition, conditions, facts, reaching
+from ..semantics.module import DEFINITIONS, FUNCTIONS, Binding, Change, Module, Scope, ancestors, body_nodes, dotted, position, root_name, up
 from ..semantics.values import Class, Collection, External, Function, Instance, Member, Method, ModuleValue, Result, Value
 from .apis import PRIMITIVES, WORDS
 from .guards import is_guarded
@@ -18,8 +18,8 @@ from .methods import mp_name
 if TYPE_CHECKING:
     from .workers import Workers
 
-SHUFFLES = frozenset(
-    "random.shuffle numpy.random.shuffle heapq.heappush heapq.heappop heapq.heapify bisect.insort".split()
+CHANGING = frozenset(
+    "builtins.setattr builtins.delattr random.shuffle numpy.random.shuffle heapq.heappush heapq.heappop heapq.heapify bisect.insort".split()
 )
 RANDOM = ("numpy.random.", "random.", "secrets.")
 RANDOM_TENSORS = frozenset(
@@ -75,6 +75,15 @@ class State:
         body: list[Any] = [scope.node.body] if isinstance(scope.node, ast.Lambda) else scope.node.body
         for statement in body:
             yield from self.reads_in(statement, scope.module)
+
+    def names_in(self, scope: Scope) -> Iterator[tuple[ast.Name, Global]]:
+        """The names of its own module that a function reads, whatever they stand for, in source order."""
+        assert isinstance(scope.node, FUNCTIONS)
+        for node in body_nodes(scope.node):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                binding = self.evaluator.scope_binding(node.id, scope.module.scope_of(node))
+                if binding is not None and binding.is_module:
+                    yield node, Global(scope.module, node.id)
 
     def reads_in(self, root: ast.AST, module: Module) -> Iterator[tuple[ast.expr, Global]]:
         found: list[tuple[ast.expr, Global]] = []
@@ -147,6 +156,14 @@ class State:
     def values(self, variable: Global) -> tuple[Value, ...]:
         return self.evaluator.name_in_module(variable.name, variable.module)
 
+    def is_made_at_import(self, variable: Global) -> bool:
+        """Whether importing the module binds it at all."""
+        return any(
+            variable.module.scope_of(b.node).enclosing_function() is None
+            and not is_guarded(self.evaluator, b.node, variable.module)
+            for b in variable.bindings
+        )
+
     def is_variable(self, variable: Global) -> bool:
         """Whether it holds data: no function, class, module or import."""
         return all(b.kind in ("assign", "unpack", "augmented", "for", "with", "walrus") for b in variable.bindings)
@@ -183,7 +200,8 @@ class State:
         bindings = [b for b in variable.bindings if b.kind != "declared"]
         for index, binding in enumerate(bindings):
             in_function = module.scope_of(binding.node).enclosing_function() is not None
-            if in_function or (index and is_guarded(self.evaluator, binding.node, module)):
+            guarded = index and is_guarded(self.evaluator, binding.node, module)
+            if in_function or (guarded and _is_placeholder(bindings[0].value)):
                 yield Mutation(binding.node, module, "rebound")
         for call in module.calls.get("globals", ()):
             holder = up(call)
@@ -250,7 +268,7 @@ class State:
         scope = self.evaluator.scope_binding(name.id, module.scope_of(name))
         if scope is None:
             return False
-        for binding in scope.bindings[name.id]:
+        for binding in reaching(scope.bindings[name.id], name, scope, module.scope_of(name)):
             value = binding.value
             if binding.kind == "assign" and isinstance(value, ast.Name) and self.of_name(value, module) == variable:
                 return True
@@ -269,7 +287,7 @@ class State:
             return
         frame = self.evaluator.frame_at(call, module)
         for callee in self.evaluator.values(call.func, frame):
-            if isinstance(callee, External) and callee.name in SHUFFLES and call.args and call.args[0] is reference:
+            if isinstance(callee, External) and callee.name in CHANGING and call.args and call.args[0] is reference:
                 yield Mutation(call, module, "changed")
             elif isinstance(callee, Function | Method) and self._changes_parameter(callee, call, reference, module):
                 yield Mutation(call, module, "changed")
@@ -294,13 +312,23 @@ class State:
         for index, name in enumerate(names):
             source = arguments.get(index, name)
             if source is not None and source.node is given:
-                other = function.scope.module
                 return any(
-                    self.evaluator.scope_binding(name, other.scope_of(change.target)) is function.scope
-                    and not (change.kind == "augmented" and isinstance(change.target, ast.Name))
-                    for change in other.changes.get(name, ())
+                    self._is_parameter(name, change, function.scope)
+                    for change in function.scope.module.changes.get(name, ())
                 )
         return False
+
+    def _is_parameter(self, name: str, change: Change, scope: Scope) -> bool:
+        """Whether a change is made to what a parameter was given, not to something of that name made later."""
+        inner = scope.module.scope_of(change.target)
+        if self.evaluator.scope_binding(name, inner) is not scope:
+            return False
+        root: ast.expr = change.target
+        while isinstance(root, ast.Attribute | ast.Subscript):
+            root = root.value
+        if change.kind == "augmented" and root is change.target:
+            return False
+        return any(b.kind == "parameter" for b in reaching(scope.bindings[name], root, scope, inner))
 
     def changed_by(self, scope: Scope) -> Iterator[tuple[ast.AST, Global]]:
         """The globals that a function changes or binds again, per-process caches and lazy making aside."""
@@ -312,12 +340,30 @@ class State:
                 variable = self._changed_variable(change, module)
                 if variable is not None and not self._is_lazy(change.node, variable, module):
                     yield change.node, variable
+        yield from self._changed_through(scope)
         for name in sorted(scope.global_names):
             variable = Global(module, name)
             for binding in variable.bindings:
                 inside = module.scope_of(binding.node).enclosing_function() is scope
                 if inside and not self._is_lazy(binding.node, variable, module):
                     yield binding.node, variable
+
+    def _changed_through(self, scope: Scope) -> Iterator[tuple[ast.AST, Global]]:
+        """`globals()["x"] = …`, and what is handed to a function that changes it."""
+        module = scope.module
+        for call in module.calls.get("globals", ()):
+            holder = up(call)
+            if module.scope_of(call).enclosing_function() is scope and isinstance(holder, ast.Subscript):
+                key = holder.slice
+                if isinstance(holder.ctx, ast.Store) and isinstance(key, ast.Constant):
+                    yield holder, Global(module, str(key.value))
+        assert isinstance(scope.node, FUNCTIONS)
+        for node in body_nodes(scope.node):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and isinstance(up(node), ast.Call):
+                variable = self.of_name(node, module)
+                if variable is not None:
+                    for mutation in self._through(node, variable, module):
+                        yield mutation.node, variable
 
     def _changed_variable(self, change: Change, module: Module) -> Global | None:
         target: Any = change.target
@@ -327,17 +373,35 @@ class State:
                 if variable is not None:
                     return variable
             target = target.value
-        if change.kind == "augmented" and isinstance(change.target, ast.Name):
+        if not isinstance(target, ast.Name) or (change.kind == "augmented" and target is change.target):
             return None  # a binding
-        return self.of_name(target, module) if isinstance(target, ast.Name) else None
+        return self.of_name(target, module) or self._named_by(target, module)
+
+    def _named_by(self, name: ast.Name, module: Module) -> Global | None:
+        """The variable that a local name is another name for."""
+        scope = self.evaluator.scope_binding(name.id, module.scope_of(name))
+        values = [b.value for b in scope.bindings[name.id] if b.kind == "assign"] if scope is not None else []
+        return self.of_name(values[0], module) if len(values) == 1 and isinstance(values[0], ast.Name) else None
 
     def _is_lazy(self, node: ast.AST, variable: Global, module: Module) -> bool:
-        """Made once per process: under a test of the variable itself."""
-        for condition in conditions(node):
-            for part in ast.walk(condition.test):
-                if isinstance(part, ast.Name) and self.of_name(part, module) == variable:
-                    return True
-        return False
+        """Made once per process: where the variable is still None or empty, or has no such key."""
+        return any(
+            self._says_missing(fact, variable, module) for condition in conditions(node) for fact in facts(condition)
+        )
+
+    def _says_missing(self, fact: Condition, variable: Global, module: Module) -> bool:
+        test, holds = fact
+        named: list[ast.expr] = []
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            right = test.comparators[0]
+            if isinstance(right, ast.Constant) and right.value is None:
+                wanted = isinstance(test.ops[0], ast.Is | ast.Eq)
+                named = [test.left] if wanted is holds else []
+            elif isinstance(test.ops[0], ast.NotIn | ast.In):
+                named = [right] if isinstance(test.ops[0], ast.NotIn) is holds else []
+        elif not holds:
+            named = [test]
+        return any(isinstance(part, ast.Name) and self.of_name(part, module) == variable for part in named)
 
     def is_changed_by_read(self, node: ast.expr, module: Module) -> bool:
         """Whether a read is only the first half of a change: `X` of `X.append(1)`."""
@@ -469,7 +533,27 @@ class State:
         """Whether each import makes other data: drawn at random and not seeded before."""
         if self._is_seeded(variable.module):
             return False
-        return any(self._is_drawn(value, 0) for value in self.values(variable))
+        return any(self._is_drawn(value, 0) for value in self.values(variable)) or any(
+            isinstance(binding.value, ast.Call) and self._draws(binding.value, variable.module)
+            for binding in variable.bindings
+        )
+
+    def _draws(self, call: ast.Call, module: Module) -> bool:
+        """Whether a function of the project that a call runs draws at random, unseeded."""
+        for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module)):
+            if not isinstance(callee, Function) or isinstance(callee.node, ast.Lambda):
+                continue
+            names = [
+                value.name
+                for node in body_nodes(callee.node)
+                if isinstance(node, ast.Call)
+                for value in self.evaluator.values(node.func, self.evaluator.frame_at(node, callee.scope.module))
+                if isinstance(value, External)
+            ]
+            drawn = any(name in RANDOM_TENSORS or _draws_at_random(name) for name in names)
+            if drawn and not SEEDING & set(names):
+                return True
+        return False
 
     def _is_drawn(self, value: Value, depth: int) -> bool:
         if isinstance(value, Collection) and depth < 3:
@@ -478,10 +562,9 @@ class State:
             return False
         callee = value.callee
         if isinstance(callee, External):
-            last = callee.name.rpartition(".")[2]
             if callee.name in RANDOM_TENSORS:
                 return "generator" not in value.arguments.keywords
-            if callee.name.startswith(RANDOM) and last not in GENERATORS and last.islower() and last != "seed":
+            if _draws_at_random(callee.name):
                 return True
             if callee.name.startswith(("torch.", "numpy.", "builtins.")) and value.arguments.positional:
                 return any(self._is_drawn(v, depth + 1) for v in self.evaluator.of(value.arguments.positional[0]))
@@ -506,3 +589,19 @@ class State:
     def is_primitive(self, variable: Global) -> bool:
         """A queue, lock or shared value of multiprocessing, made when the module is imported."""
         return any(isinstance(v, Result) and mp_name(v.callee) in PRIMITIVES for v in self.values(variable))
+
+
+def _draws_at_random(name: str) -> bool:
+    last = name.rpartition(".")[2]
+    return name.startswith(RANDOM) and last not in GENERATORS and last.islower() and last != "seed"
+
+
+def _is_placeholder(value: ast.expr | None) -> bool:
+    """None or an empty container: something that is to be replaced."""
+    if isinstance(value, ast.Constant):
+        return value.value is None
+    if isinstance(value, ast.List | ast.Tuple | ast.Set):
+        return not value.elts
+    if isinstance(value, ast.Dict):
+        return not value.keys
+    return isinstance(value, ast.Call) and not value.args and dotted(value.func) in ("dict", "list", "set", "tuple")

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..semantics import classes
+from ..semantics.calls import Frame, has_receiver
 from ..semantics.evaluate import Evaluator
 from ..semantics.module import FUNCTIONS, Module, Scope, body_nodes
-from ..semantics.values import Class, Function, Instance, Member, Method, Partial, Value
+from ..semantics.values import Class, Function, Instance, Method, Partial, Value
 from . import apis
 from .crossings import Crossings
 from .datasets import Datasets
@@ -34,7 +35,8 @@ class WorkerFunction(NamedTuple):
     """In words: `Pairs.__getitem__`, `Pool.map(func=)`."""
     methods: frozenset[str]
     """The start methods under which the workers may be made."""
-    is_root: bool
+    receiver: Value | None = None
+    """The object whose method it is, where that is known."""
 
 
 class Root(NamedTuple):
@@ -60,7 +62,7 @@ class Workers:
         self.datasets = datasets
         self.named = named
         self._of: dict[str, list[WorkerFunction]] = {}
-        self._callees: dict[int, list[Function]] = {}
+        self._callees: dict[tuple[int, int], list[tuple[Function, Value | None]]] = {}
 
     def start_afresh(self) -> None:
         self._of.clear()
@@ -75,18 +77,22 @@ class Workers:
         return known
 
     def _reached(self, module: Module) -> Iterator[WorkerFunction]:
-        seen: dict[tuple[int, str], None] = {}
-        pending: list[WorkerFunction] = []
-        for root in self.roots(module):
-            pending.append(WorkerFunction(root.function.scope, root.kind, root.text, root.methods, True))
+        seen: set[tuple[int, str, object]] = set()
+        pending = [
+            WorkerFunction(root.function.scope, root.kind, root.text, root.methods, root.receiver)
+            for root in self.roots(module)
+        ]
         while pending and len(seen) < MOST_FUNCTIONS:
             current = pending.pop(0)
-            key = (id(current.scope), current.kind)
+            key = (id(current.scope), current.kind, _class_of(current.receiver))
             if key in seen:
                 continue
-            seen[key] = None
+            seen.add(key)
             yield current
-            pending += [current._replace(scope=f.scope, is_root=False) for f in self.callees(current.scope)]
+            pending += [
+                current._replace(scope=function.scope, receiver=receiver)
+                for function, receiver in self.callees(current.scope, current.receiver)
+            ]
 
     def runs(self, scope: Scope) -> bool:
         """Whether a function runs in workers."""
@@ -130,7 +136,7 @@ class Workers:
         for cls in self.crossings.process_classes(module):
             run = classes.find_method(self.evaluator, cls, "run")
             if run is not None:
-                yield Root(run, None, "process", f"{cls.scope.name}.run", self.methods.of_program(module))
+                yield Root(run, Instance(cls, None), "process", f"{cls.scope.name}.run", self.methods.of_program(module))
         for cls in self.datasets.of(module):
             if not self.datasets.are_used_in_parent_alone(cls):
                 yield from self._sample_roots(cls, self.methods.of_program(module))
@@ -152,7 +158,7 @@ class Workers:
         for name in names:
             method = classes.find_method(self.evaluator, cls, name)
             if method is not None:
-                yield Root(method, None, "dataset", f"{cls.scope.name}.{name}", methods)
+                yield Root(method, Instance(cls, None), "dataset", f"{cls.scope.name}.{name}", methods)
 
     def _functions(self, value: Value) -> Iterator[tuple[Function, Value | None]]:
         """The function of the project that calling a value runs."""
@@ -171,35 +177,43 @@ class Workers:
 
     # what it calls
 
-    def callees(self, scope: Scope) -> list[Function]:
-        """The functions of the project that a function calls."""
-        known = self._callees.get(id(scope))
+    def callees(self, scope: Scope, receiver: Value | None) -> list[tuple[Function, Value | None]]:
+        """The functions of the project that a function calls, or hands to something that does."""
+        key = (id(scope), _class_of(receiver))
+        known = self._callees.get(key)
         if known is None:
-            self._callees[id(scope)] = []
-            known = self._callees[id(scope)] = list(self._called_by(scope))
+            self._callees[key] = []
+            known = self._callees[key] = list(self._called_by(scope, receiver))
         return known
 
-    def _called_by(self, scope: Scope) -> Iterator[Function]:
-        frame = self.evaluator.frame_of(scope)
+    def _called_by(self, scope: Scope, receiver: Value | None) -> Iterator[tuple[Function, Value | None]]:
+        open_frame = self.evaluator.frame_of(scope)
+        frame = self.evaluator.frame(scope, None, open_frame.closure, receiver) if has_receiver(scope) else open_frame
         assert isinstance(scope.node, FUNCTIONS)
         for node in body_nodes(scope.node):
             if isinstance(node, ast.Call):
                 inner = self.evaluator.frame_in(scope.module.scope_of(node), frame)
                 for value in self.evaluator.values(node.func, inner):
                     yield from self._run_by(value)
+                for argument in node.args:
+                    if isinstance(argument, ast.Name | ast.Attribute):
+                        yield from self._handed_on(argument, inner)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                yield from self._properties(node, scope)
+                for function in self._properties(node, scope):
+                    yield function, receiver
 
-    def _run_by(self, value: Value) -> Iterator[Function]:
+    def _handed_on(self, argument: ast.expr, frame: Frame) -> Iterator[tuple[Function, Value | None]]:
+        for value in self.evaluator.values(argument, frame):
+            if isinstance(value, Function | Method | Partial):
+                yield from self._functions(value)
+
+    def _run_by(self, value: Value) -> Iterator[tuple[Function, Value | None]]:
         if isinstance(value, Class):
             init = classes.find_method(self.evaluator, value, "__init__")
             if init is not None:
-                yield init
-        elif isinstance(value, Member) and isinstance(value.owner, Instance):
-            return
+                yield init, Instance(value, None)
         else:
-            for function, _ in self._functions(value):
-                yield function
+            yield from self._functions(value)
 
     def _properties(self, node: ast.Attribute, scope: Scope) -> Iterator[Function]:
         """`self.x` runs a property of the same class."""
@@ -211,3 +225,7 @@ class Workers:
                 "property" in ast.unparse(item) for item in getattr(binding.node, "decorator_list", ())
             ):
                 yield Function(owner.module.scopes[binding.node], self.evaluator.frame_of(owner))
+
+
+def _class_of(receiver: Value | None) -> int:
+    return id(receiver.cls.scope) if isinstance(receiver, Instance) else 0

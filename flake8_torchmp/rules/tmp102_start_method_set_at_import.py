@@ -20,7 +20,7 @@ CATCHING = {"", "RuntimeError", "Exception", "BaseException"}
 
 @rule("TMP102", "start-method-set-at-import", fix="safe")
 def start_method_set_at_import(module: Module, model: Model) -> Iterator[Finding]:
-    for call in module.calls.get("set_start_method", ()):
+    for call in module.calls_of("set_start_method"):
         frame = model.evaluator.frame_at(call, module)
         if any(mp_name(value) == "set_start_method" for value in model.evaluator.values(call.func, frame)):
             if not _may_repeat(call, module, model) and _runs_at_import(call, module, model):
@@ -54,12 +54,17 @@ def _may_repeat(call: ast.Call, module: Module, model: Model) -> bool:
 
 def _runs_at_import(call: ast.Call, module: Module, model: Model) -> bool:
     scope = module.scope_of(call).enclosing_function()
+    if model.is_program_file(module):
+        return False
     if scope is None:
-        return not model.is_program_file(module)
+        return True
     seen = {id(scope)}
     pending = [scope]
     while pending:
-        for node, place in model.state.references(pending.pop()):
+        current = pending.pop()
+        if model.starts.is_run_by_decorator(current):
+            return True
+        for node, place in model.state.references(current):
             if is_guarded(model.evaluator, node, place) or not CATCHING.isdisjoint(caught_around(node)):
                 continue
             if not isinstance(node, ast.Name | ast.Attribute) or not model.is_called(node):

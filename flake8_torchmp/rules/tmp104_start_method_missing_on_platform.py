@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from ..boundary.guards import asks_for_platform
+from ..boundary.guards import asks_for_platform, mentions_platform
 from ..boundary.method_names import MethodName
 from ..boundary.model import Model
 from ..boundary.targets import has_windows
@@ -37,6 +38,7 @@ def _is_considered(named: MethodName, model: Model) -> bool:
         frame = frame.arguments.frame
     return any(
         asks_for_platform(model.evaluator, node, place)
+        or (isinstance(node, ast.Call | ast.Subscript) and mentions_platform(node))
         or not {"", "ValueError", "Exception", "BaseException"}.isdisjoint(caught_around(node))
         for node, place in places
     )

@@ -22,7 +22,8 @@ def worker_code_under_guard(module: Module, model: Model) -> Iterator[Finding]:
         scope = definition.scope
         if scope.parent is None or not scope.parent.is_module or not isinstance(scope.node, DEFINITIONS):
             continue
-        if is_guarded(model.evaluator, scope.node, scope.module):
+        bindings = scope.module.scope.bindings[scope.name]
+        if all(is_guarded(model.evaluator, binding.node, scope.module) for binding in bindings):
             yield _finding(handed, definition, model)
 
 

@@ -19,7 +19,9 @@ def guarded_global_read_in_worker(module: Module, model: Model) -> Iterator[Find
     for worker in model.workers.of(module):
         if not worker.methods - {"fork"}:
             continue
-        for node, variable in model.state.read_by(worker.scope):
+        for node, variable in model.state.names_in(worker.scope):
+            if is_guarded(model.evaluator, node, worker.scope.module):
+                continue
             if _is_bound_by_guard_alone(variable, worker, model):
                 message = (
                     f"{variable.name} is bound only under the main guard, so {worker.scope.name}() finds no such name "
@@ -34,7 +36,7 @@ def guarded_global_read_in_worker(module: Module, model: Model) -> Iterator[Find
 
 
 def _is_bound_by_guard_alone(variable: Global, worker: WorkerFunction, model: Model) -> bool:
-    if not model.state.is_variable(variable) or variable.module.scope.star_imports:
+    if variable.module.scope.star_imports:
         return False
     guarded = False
     for binding in variable.bindings:

@@ -31,7 +31,9 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
 
 def _is_state(variable: Global, model: Model) -> bool:
     state = model.state
-    return state.is_variable(variable) and not state.is_constant_by_type(variable) and not state.is_primitive(variable)
+    if not state.is_variable(variable) or not state.is_made_at_import(variable):
+        return False
+    return not state.is_constant_by_type(variable) and not state.is_primitive(variable)
 
 
 def _changed_in_parent(variable: Global, model: Model) -> Mutation | None:

@@ -19,11 +19,16 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
         if model.workers.sets_up(worker.scope):
             continue
-        for node, variable in model.state.changed_by(worker.scope):
-            if model.state.is_variable(variable) and model.state.is_read_by_parent(variable, model.workers):
+        changed = list(model.state.changed_by(worker.scope))
+        for node, variable in changed:
+            if model.state.is_primitive(variable):
+                if worker.methods - {"fork"}:
+                    yield from _unshared(node, variable, worker, model)
+            elif model.state.is_variable(variable) and model.state.is_read_by_parent(variable, model.workers):
                 yield _lost(node, variable, worker, model)
-        if worker.methods - {"fork"}:
-            yield from _unshared(worker, model)
+        for node, variable in model.state.read_by(worker.scope) if worker.methods - {"fork"} else ():
+            if model.state.is_primitive(variable) and variable not in [other for _, other in changed]:
+                yield from _unshared(node, variable, worker, model)
 
 
 def _lost(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model) -> Finding:
@@ -38,18 +43,17 @@ def _lost(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model)
     return model.finding("TMP402", message, node, worker.scope.module, way, cause=variable.text)
 
 
-def _unshared(worker: WorkerFunction, model: Model) -> Iterator[Finding]:
+def _unshared(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model) -> Iterator[Finding]:
     """A shared value or queue at module level: each spawned child makes its own."""
-    for node, variable in model.state.read_by(worker.scope):
-        if not model.state.is_primitive(variable) or model.workers.are_set_in_worker(variable, model.state):
-            continue
-        if model.state.is_read_by_parent(variable, model.workers):
-            message = (
-                f"{worker.scope.name}() uses the module-level {variable.name}, which each spawned worker makes anew, "
-                f"so nothing is shared ({worker.reached_from}): pass it as an argument or through an initializer"
-            )
-            way = [
-                Step(variable.module.path, position(variable.bindings[0].node)[0], f"{variable.name} is made"),
-                Step(worker.scope.module.path, position(node)[0], f"{worker.scope.name}() uses it in a worker"),
-            ]
-            yield model.finding("TMP402", message, node, worker.scope.module, way, cause=variable.text)
+    if model.workers.are_set_in_worker(variable, model.state):
+        return
+    if model.state.is_read_by_parent(variable, model.workers):
+        message = (
+            f"{worker.scope.name}() uses the module-level {variable.name}, which each spawned worker makes anew, "
+            f"so nothing is shared ({worker.reached_from}): pass it as an argument or through an initializer"
+        )
+        way = [
+            Step(variable.module.path, position(variable.bindings[0].node)[0], f"{variable.name} is made"),
+            Step(worker.scope.module.path, position(node)[0], f"{worker.scope.name}() uses it in a worker"),
+        ]
+        yield model.finding("TMP402", message, node, worker.scope.module, way, cause=variable.text)

@@ -36,7 +36,7 @@ def relative_path_in_worker(module: Module, model: Model) -> Iterator[Finding]:
 
 def _is_spelled_out_by_worker(literal: Literal, scope: Scope, model: Model) -> bool:
     """A literal of worker code, or a constant of its module; not what the parent handed over."""
-    for hop in literal.value.way:
+    for hop in literal.way:
         function = hop.module.scope_of(hop.node).enclosing_function()
         if function is not None and not model.workers.runs(function):
             return False

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import classes
 from .calls import Arguments, Frame
-from .module import Module, Scope
+from .module import Module, Scope, last_name
 from .values import Class, Collection, Function, Instance, Method, Partial, Source, Value
 
 if TYPE_CHECKING:
@@ -66,14 +66,14 @@ class Callers:
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return
         for module in self._modules(scope.name, scope.module):
-            names = _names_for(module, scope.name)
+            names = module.names_of(scope.name)
             for name in names:
                 for call in list(module.calls.get(name, ())):
                     yield from self._matching(call, call, call.func, scope, module)
             for api, deferred in self._by_name.items():
                 for call in list(module.calls.get(api, ())):
                     given = _given(call, deferred)
-                    if given is not None and _last_name(given) in names:
+                    if given is not None and last_name(given) in names:
                         self._deferred[id(given)] = (call, deferred)
                         yield from self._matching(given, call, given, scope, module)
 
@@ -110,7 +110,7 @@ class Callers:
 
     def _constructions(self, class_scope: Scope) -> Iterator[tuple[Class, Arguments]]:
         for module in self._modules(class_scope.name, class_scope.module):
-            names = _names_for(module, class_scope.name)
+            names = module.names_of(class_scope.name)
             for name in names:
                 for call in list(module.calls.get(name, ())):
                     frame = self.evaluator.frame_at(call, module)
@@ -125,11 +125,11 @@ class Callers:
     def subclasses(self, class_scope: Scope) -> Iterator[Class]:
         """The classes of the project that name a class as their base."""
         for module in self._modules(class_scope.name, class_scope.module):
-            names = _names_for(module, class_scope.name)
+            names = module.names_of(class_scope.name)
             for node in module.classes:
                 for base in node.bases:
                     bare = base.value if isinstance(base, ast.Subscript) else base
-                    if _last_name(bare) not in names or node is class_scope.node:
+                    if last_name(bare) not in names or node is class_scope.node:
                         continue
                     scope = module.scopes[node]
                     assert scope.parent is not None
@@ -195,18 +195,6 @@ class Callers:
                 yield found
 
 
-def _names_for(module: Module, name: str) -> list[str]:
-    """A name and the other names under which a module's own imports know it."""
-    names = [name]
-    for bindings in list(module.scope.bindings.values()):
-        for binding in bindings:
-            if binding.kind == "from":
-                alias: Any = binding.node
-                if alias.name == name and alias.asname:
-                    names.append(alias.asname)
-    return names
-
-
 def _given(call: ast.Call, deferred: Deferred) -> ast.expr | None:
     for keyword in call.keywords:
         if deferred.keyword and keyword.arg == deferred.keyword:
@@ -215,6 +203,3 @@ def _given(call: ast.Call, deferred: Deferred) -> ast.expr | None:
         return call.args[deferred.index]
     return None
 
-
-def _last_name(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")

@@ -35,6 +35,8 @@ def is_choice(value: Value) -> bool:
 
 def option(evaluator: Evaluator, base: Value, name: str) -> list[Value] | None:
     """What `args.name` is, if `args` was parsed from a command line; None if it was not."""
+    if isinstance(base, Member) and base.name == "[…]":
+        base = base.owner  # `args, _ = parser.parse_known_args()`
     if not isinstance(base, Result) or not isinstance(base.callee, Member) or base.callee.name not in PARSED:
         return None
     modules: dict[str, Module] = {base.arguments.frame.module.path: base.arguments.frame.module}

@@ -7,6 +7,7 @@ What cannot be seen is UNKNOWN; it never turns into a guess.
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -298,9 +299,9 @@ class Evaluator:
             found: list[Value] = []
             for value in values:
                 if isinstance(value, Collection) and 0 <= index < len(value.entries) and value.kind in ("tuple", "list"):
-                    found += self.of(value.entries[index].source)
-                elif isinstance(value, Result) and value.name.endswith("parse_known_args()") and index == 0:
-                    found.append(value)
+                    found += (_along(inner, value) for inner in self.of(value.entries[index].source))
+                elif isinstance(value, Result):
+                    found.append(Member(value, "[…]"))
                 else:
                     found.append(UNKNOWN)
             values = _distinct(found)
@@ -310,13 +311,15 @@ class Evaluator:
         function = Function(frame.module.scopes[node], frame)
         for decorator in reversed(node.decorator_list):
             for value in self.values(decorator, frame):
-                replacement = self._replacement(value, function, decorator, frame)
+                replacement = self._replacement(value, function)
                 if replacement is not None:
                     function.decorated_by = replacement
         yield function
 
-    def _replacement(self, decorator: Value, function: Function, node: ast.expr, frame: Frame) -> Function | None:
-        """The inner function that a decorator of the project gives instead, unless it takes over the name."""
+    def _replacement(self, decorator: Value, function: Function) -> Function | Class | None:
+        """What a decorator of the project gives instead: an object, or a function that does not take over the name."""
+        if isinstance(decorator, Class):
+            return decorator
         if not isinstance(decorator, Function):
             return None
         inner_scopes = [
@@ -513,13 +516,12 @@ class Evaluator:
 
     def _call(self, node: ast.Call, frame: Frame) -> Iterator[Value]:
         for callee in self.values(node.func, frame):
-            yield from self.called(callee, node, frame)
-
-    def called(self, callee: Value, node: ast.AST, frame: Frame) -> Iterator[Value]:
-        if isinstance(callee, Unknown):
-            yield UNKNOWN
-            return
-        yield from self.result(callee, self.arguments(node, frame))
+            if isinstance(callee, Unknown):
+                yield UNKNOWN
+                continue
+            for value in self.result(callee, self.arguments(node, frame)):
+                taken_out = isinstance(callee, Member) and isinstance(callee.owner, Collection)
+                yield value.after(Hop(node, frame.module, f".{callee.name}()")) if taken_out else value  # type: ignore[attr-defined]
 
     def result(self, callee: Value, arguments: Arguments) -> Iterator[Value]:
         """What calling a value gives."""
@@ -632,6 +634,10 @@ class Evaluator:
         yield ModuleValue(found[0], found[1]) if found is not None else UNKNOWN
 
     def _subscript(self, node: ast.Subscript, frame: Frame) -> Iterator[Value]:
+        for value in self._items_at(node, frame):
+            yield value.after(Hop(node, frame.module, "[…]"))
+
+    def _items_at(self, node: ast.Subscript, frame: Frame) -> Iterator[Value]:
         for base in self.values(node.value, frame):
             if isinstance(base, Class | External):
                 yield base  # Generic[T]
@@ -642,8 +648,8 @@ class Evaluator:
                     if isinstance(method, Method):
                         inner = self.frame(method.function.scope, None, method.function.closure, base)
                         yield from self.returned(inner)
-            elif isinstance(base, Result) and base.name.endswith("parse_known_args()"):
-                yield base
+            elif isinstance(base, Result):
+                yield Member(base, "[…]")
             else:
                 yield UNKNOWN
 
@@ -660,7 +666,7 @@ class Evaluator:
                 yield base
                 return
         for source in matching:
-            yield from self.of(source)
+            yield from (_along(inner, base) for inner in self.of(source))
         if not matching:
             yield UNKNOWN
 
@@ -688,7 +694,7 @@ class Evaluator:
                     if value.kind == "dict":
                         yield Constant(key, source.node, source.frame.module) if key is not None else UNKNOWN
                     else:
-                        yield from self.of(source)
+                        yield from (_along(inner, value) for inner in self.of(source))
                 if not seen or not value.complete:
                     yield UNKNOWN
             elif isinstance(value, Result):
@@ -772,25 +778,38 @@ class Evaluator:
             else:
                 yield UNKNOWN
 
+    def _compare(self, node: ast.Compare, frame: Frame) -> Iterator[Value]:
+        if len(node.ops) != 1 or type(node.ops[0]) not in _COMPARISONS:
+            yield UNKNOWN
+            return
+        compare = _COMPARISONS[type(node.ops[0])]
+        for left in self.values(node.left, frame):
+            for right in self.values(node.comparators[0], frame):
+                known = _compared(compare, left, right)
+                if known is None:
+                    yield UNKNOWN
+                    continue
+                chosen = command_line.is_choice(left) or command_line.is_choice(right)
+                value = Constant(known, node, frame.module)
+                yield command_line.as_choice(value) if chosen else value
+
     def _walrus(self, node: ast.NamedExpr, frame: Frame) -> Iterator[Value]:
         yield from self.values(node.value, frame)
 
     def _joined(self, node: ast.JoinedStr, frame: Frame) -> Iterator[Value]:
-        start = ""
+        start, way = "", ()
         for part in node.values:
             if isinstance(part, ast.Constant) and isinstance(part.value, str):
                 start += part.value
                 continue
             inner = self.values(part.value, frame) if isinstance(part, ast.FormattedValue) else ()
-            text = [v.value for v in inner if isinstance(v, Constant) and isinstance(v.value, str)]
-            if len(inner) == 1 and text and not start:
-                start += text[0]
-                continue
-            if not start and any(not isinstance(v, Constant) for v in inner):
-                yield UNKNOWN
-                return
-            break
-        yield Text(start, node, frame.module)
+            if start or len(inner) != 1 or not isinstance(inner[0], Constant) or not isinstance(inner[0].value, str):
+                break
+            start, way = inner[0].value, inner[0].way
+        text: Value = Text(start, node, frame.module) if start else UNKNOWN
+        for hop in way:
+            text = text.after(hop)
+        yield text
 
     def _starred(self, node: ast.Starred, frame: Frame) -> Iterator[Value]:
         yield from self.elements(self.values(node.value, frame))
@@ -859,7 +878,7 @@ class Evaluator:
             return False
         for condition in conditions(node):
             for test, holds in facts(condition):
-                if isinstance(test, ast.Name | ast.Attribute | ast.Constant) and self.truth(test, frame) is (not holds):
+                if isinstance(test, ast.Name | ast.Attribute | ast.Constant | ast.Compare) and self.truth(test, frame) is (not holds):
                     return True
         return False
 
@@ -893,7 +912,38 @@ def _distinct(values: Iterator[Value] | Sequence[Value]) -> Values:
     return tuple(found.values())
 
 
-_DECIDABLE = (ast.Name, ast.Attribute, ast.Constant, ast.UnaryOp, ast.BoolOp, ast.IfExp)
+def _along(value: Value, holder: Value) -> Value:
+    """A value taken out of another, which went the way of that one."""
+    if not holder.way:
+        return value
+    taken = value.copy()
+    taken.way = value.way + holder.way
+    return taken
+
+
+def _compared(compare: Callable[[Any, Any], bool], left: Value, right: Value) -> bool | None:
+    """What a comparison of two values says, if it can be told: constants, and objects that are not None."""
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        try:
+            return bool(compare(left.value, right.value))
+        except TypeError:
+            return None
+    if compare in (operator.is_, operator.is_not) and isinstance(right, Constant) and right.value is None:
+        return None if _truth(left) is None else compare is operator.is_not
+    return None
+
+
+_COMPARISONS: dict[type, Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+}
+_DECIDABLE = (ast.Name, ast.Attribute, ast.Constant, ast.UnaryOp, ast.BoolOp, ast.IfExp, ast.Compare)
 
 _HANDLERS: dict[type, Callable[[Any, Any, Frame], Iterator[Value]]] = {
     ast.Name: Evaluator._name,
@@ -906,6 +956,7 @@ _HANDLERS: dict[type, Callable[[Any, Any, Frame], Iterator[Value]]] = {
     ast.BoolOp: Evaluator._boolean,
     ast.BinOp: Evaluator._binary,
     ast.UnaryOp: Evaluator._unary,
+    ast.Compare: Evaluator._compare,
     ast.NamedExpr: Evaluator._walrus,
     ast.JoinedStr: Evaluator._joined,
     ast.Starred: Evaluator._starred,

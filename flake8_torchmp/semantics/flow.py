@@ -75,6 +75,10 @@ def _decided_by(child: ast.AST, parent: Any) -> Iterator[Condition]:
     if isinstance(parent, ast.If | ast.While):
         if child is not parent.test:
             yield Condition(parent.test, any(child is item for item in parent.body))
+    elif isinstance(parent, ast.match_case):
+        if isinstance(parent.pattern, ast.MatchValue) and isinstance(child, ast.stmt):
+            match: Any = up(parent)
+            yield Condition(ast.Compare(match.subject, [ast.Eq()], [parent.pattern.value]), True)
     elif isinstance(parent, ast.IfExp):
         if child is not parent.test:
             yield Condition(parent.test, child is parent.body)

@@ -19,11 +19,12 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 MUTATORS = frozenset(
     "add append appendleft clear difference_update discard extend extendleft fill insert intersection_update "
     "itemset load_state_dict merge_from_file merge_from_list move_to_end partition pop popitem popleft put remove "
-    "reverse rotate setdefault setflags sort symmetric_difference_update update".split()
+    "reverse rotate set_transform setdefault setflags sort symmetric_difference_update update".split()
 )
 """Methods that change their object in place. A single trailing underscore (`zero_`) says the same."""
 
-ADDING = frozenset("add append appendleft extend extendleft insert put setdefault update".split())
+ADDING = frozenset("add append appendleft extend extendleft insert put set_transform setdefault update".split())
+"""Those of them that put an argument into it."""
 
 
 class Binding(NamedTuple):
@@ -135,6 +136,7 @@ class Module:
         self.strings: defaultdict[str, list[ast.Constant]] = defaultdict(list)
         self.scope = Scope(tree, None, self)
         self._lines: list[str] | None = None
+        self._names: dict[str, list[str]] = {}
         _Walk(self).run()
 
     @property
@@ -142,6 +144,21 @@ class Module:
         if self._lines is None:
             self._lines = source.lines_of(source.decode(self.data))
         return self._lines
+
+    def names_of(self, name: str) -> list[str]:
+        """A name and the other names under which the module imports or keeps what it stands for."""
+        if name not in self._names:
+            found = [name]
+            for scope in self.scopes.values():
+                for other, bindings in scope.bindings.items():
+                    if other not in found and any(_stands_for(binding, name) for binding in bindings):
+                        found.append(other)
+            self._names[name] = found
+        return self._names[name]
+
+    def calls_of(self, name: str) -> list[ast.Call]:
+        """The calls of something by its name or another name for it."""
+        return [call for known in self.names_of(name) for call in self.calls.get(known, ())]
 
     def scope_of(self, node: ast.AST) -> Scope:
         """The scope in which an expression or statement is evaluated; for a definition, where it is bound."""
@@ -161,6 +178,13 @@ class Module:
 
     def __repr__(self) -> str:
         return f"<Module {self.name}>"
+
+
+def _stands_for(binding: Binding, name: str) -> bool:
+    if binding.kind == "from":
+        return getattr(binding.node, "name", "") == name
+    value = binding.value
+    return binding.kind == "assign" and isinstance(value, ast.Name | ast.Attribute) and last_name(value) == name
 
 
 def _is_header(definition: ast.AST, child: ast.AST) -> bool:
@@ -211,6 +235,13 @@ def dotted(node: ast.AST) -> str:
         return ""
     parts.append(node.id)
     return ".".join(reversed(parts))
+
+
+def last_name(node: ast.AST) -> str:
+    """`c` of `a.b.c` and of `c`, whatever stands before it."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def body_nodes(function: FunctionNode, *, nested: bool = True) -> Iterator[ast.AST]:
@@ -468,6 +499,8 @@ class _Walk:
         function = node.func
         if isinstance(function, ast.Name):
             self.module.calls[function.id].append(node)
+            if function.id == "setattr" and len(node.args) == 3 and isinstance(node.args[1], ast.Constant):
+                self._change("attribute", node.args[0], node, str(node.args[1].value), node.args[2])
         elif isinstance(function, ast.Attribute):
             name = function.attr
             self.module.calls[name].append(node)

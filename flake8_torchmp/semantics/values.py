@@ -147,8 +147,8 @@ class Function(Value):
         super().__init__()
         self.scope = scope
         self.closure = closure
-        self.decorated_by: Function | None = None
-        """The local function by which a decorator without functools.wraps replaced it."""
+        self.decorated_by: Function | Class | None = None
+        """What a decorator put in its place: a local function without functools.wraps, or an object."""
 
     @property
     def node(self) -> Any:
