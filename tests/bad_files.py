@@ -24,7 +24,7 @@ BAD_FILES = {
     "not UTF-8": PROGRAM + b"name = 'caf\xe9'\n",
     "unknown encoding": b"# coding: klingon\n" + PROGRAM,
     "an encoding that is none of text": b"# coding: hex\n" + PROGRAM,
-    "UTF-16": ("\ufeff" + PROGRAM.decode()).encode("utf-16-le"),
+    "UTF-16 in the middle": PROGRAM + "# and a comment".encode("utf-16-le"),
     "byte-order mark against cookie": b"\xef\xbb\xbf# coding: latin-1\n" + PROGRAM,
     "Python 2": PROGRAM + b"print 'done'\n",
     "indentation": PROGRAM + b"  x = 1\n",
@@ -37,7 +37,7 @@ BAD_FILES = {
     "indented too deeply": PROGRAM + b"".join(b" " * n + b"if x:\n" for n in range(150)) + b" " * 150 + b"pass\n",
     "a minus too many": PROGRAM + b"x = " + b"-" * 100_000 + b"1\n",
     "attributes without end": PROGRAM + b"x = a" + b".b" * 100_000 + b"\n",
-    "random bytes": bytes(n * 7919 % 256 for n in range(5000)),
+    "random bytes": PROGRAM + bytes(n * 7919 % 256 for n in range(5000)),
 }
 
 STRANGE_FILES = {
