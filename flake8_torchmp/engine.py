@@ -92,7 +92,7 @@ class Project:
         """What the crossings, worker code and starts of one file lead to, there and in other files."""
         if seed not in self._found:
             if self.codebase.loaded_bytes > MOST_LOADED:
-                self.codebase.forget()
+                self.model.forget()
             self.model.start_afresh()
             module = self.codebase.module(seed)
             self._found[seed] = []

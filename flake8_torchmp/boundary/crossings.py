@@ -87,7 +87,7 @@ class Crossings:
         self._names = API_NAMES | {name.rpartition(".")[2] for name in loaders}
         self._calls: dict[str, list[Call]] = {}
 
-    def start_afresh(self) -> None:
+    def forget(self) -> None:
         self._calls.clear()
 
     def of(self, module: Module) -> Iterator[Crossing]:
@@ -111,7 +111,7 @@ class Crossings:
         known = self._calls.get(module.path)
         if known is None:
             self._calls[module.path] = []
-            known = self._calls[module.path] = list(self._find(module))
+            known = self._calls[module.path] = self.evaluator.alone(lambda: list(self._find(module)))
         return known
 
     def _find(self, module: Module) -> Iterator[Call]:
@@ -232,7 +232,7 @@ class Crossings:
         node: Any = binding.node
         origin: Any = getattr(node, "_torchmp_up", None)
         found = self.evaluator.codebase.find(origin.module or "", module.path, origin.level)
-        if found is None or not found[1] or not apis.WORDS.search(self.evaluator.codebase.data(found[1])):
+        if found is None or not found[1] or not self.evaluator.codebase.matches(found[1], apis.WORDS):
             return False
         values = self.evaluator.bound(binding, self.evaluator.frame_of(binding.scope))
         return any(isinstance(v, External | Class | Partial) and self._api(v, self.evaluator.frame_of(binding.scope)) for v in values)

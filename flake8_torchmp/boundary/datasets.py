@@ -19,7 +19,7 @@ class Datasets:
         self.bases = frozenset(bases)
         self._loaders: dict[str, list[tuple[frozenset[int], bool]]] = {}
 
-    def start_afresh(self) -> None:
+    def forget(self) -> None:
         self._loaders.clear()
 
     def of(self, module: Module) -> Iterator[Class]:
@@ -49,7 +49,7 @@ class Datasets:
         """For each loader of the project that is given objects of a class: whether it may have workers."""
         codebase = self.evaluator.codebase
         for path in codebase.users([cls.scope.module.path]):
-            for scopes, has_workers in self._loaders_in(path) if apis.WORDS.search(codebase.data(path)) else ():
+            for scopes, has_workers in self._loaders_in(path) if codebase.matches(path, apis.WORDS) else ():
                 if id(cls.scope) in scopes:
                     yield has_workers
 
@@ -59,7 +59,8 @@ class Datasets:
         if known is None:
             self._loaders[path] = []
             module = self.evaluator.codebase.module(path)
-            known = self._loaders[path] = list(self._find(module)) if module is not None else []
+            found = self.evaluator.alone(lambda: list(self._find(module))) if module is not None else []
+            known = self._loaders[path] = found
         return known
 
     def _find(self, module: Module) -> Iterator[tuple[frozenset[int], bool]]:

@@ -33,7 +33,7 @@ class StartMethods:
         self.default = default_methods(settings)
         self._program: dict[str, frozenset[str]] = {}
 
-    def start_afresh(self) -> None:
+    def forget(self) -> None:
         self._program.clear()
 
     def of_program(self, module: Module) -> frozenset[str]:
@@ -41,7 +41,7 @@ class StartMethods:
         known = self._program.get(module.path)
         if known is None:
             self._program[module.path] = self.default
-            known = self._program[module.path] = self._set_by_program(module)
+            known = self._program[module.path] = self.evaluator.alone(lambda: self._set_by_program(module))
         return known
 
     def _set_by_program(self, module: Module) -> frozenset[str]:

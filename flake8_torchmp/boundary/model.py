@@ -10,7 +10,7 @@ from .. import source
 from ..findings import Finding, Step
 from ..semantics.codebase import Codebase
 from ..semantics.evaluate import Evaluator
-from ..semantics.module import Module, ancestors, up
+from ..semantics.module import DEFINITIONS, Module, ancestors, up
 from ..semantics.values import Class, Function, Hop, Instance, Value
 from ..settings import Settings
 from .apis import DEFERRED, LOADER, Api
@@ -68,23 +68,32 @@ class Model:
 
     def start_afresh(self) -> None:
         """Before each file that is looked at: what is found never depends on what was looked at before."""
+        self.evaluator.start_afresh()
+        self.starts.start_afresh()
+
+    def forget(self) -> None:
+        """Drops all that is known about the project's modules."""
+        self.codebase.forget()
+        self.evaluator.start_afresh()
         self._handed_over.clear()
         for part in (
-            self.evaluator,
             self.methods,
             self.crossings,
             self.datasets,
             self.workers,
             self.starts,
             self.state,
+            self.paths,
         ):
-            part.start_afresh()
+            part.forget()
 
     def handed_over(self, module: Module) -> list[HandedOver]:
         """All that goes from the parent to workers because of what a module does or defines."""
         known = self._handed_over.get(module.path)
         if known is None:
-            known = self._handed_over[module.path] = [*self._by_calls(module), *self._by_datasets(module)]
+            known = self._handed_over[module.path] = self.evaluator.alone(
+                lambda: [*self._by_calls(module), *self._by_datasets(module)]
+            )
         return known
 
     def _by_calls(self, module: Module) -> Iterator[HandedOver]:
@@ -96,7 +105,7 @@ class Model:
     def _by_datasets(self, module: Module) -> Iterator[HandedOver]:
         """A dataset class that no loader of the project is given is meant for somebody else's."""
         for cls in self.datasets.of(module):
-            if list(self.datasets.loaders_of(cls)):
+            if not _defines_inside(cls) or any(True for _ in self.datasets.loaders_of(cls)):
                 continue
             place = (cls.node, module, f"the dataset {cls.scope.name}")
             for hanging in self.crossings.hanging_on(Instance(cls, None), self.evaluator.frame_of(module.scope)):
@@ -164,6 +173,16 @@ class Model:
             if not found or found[-1] != step:
                 found.append(step)
         return tuple(found)
+
+
+def _defines_inside(cls: Class) -> bool:
+    """Whether a class's own text holds lambdas, or functions and classes inside its methods."""
+    module = cls.scope.module
+    return any(isinstance(node, ast.Lambda) for node in ast.walk(cls.node)) or any(
+        (function := scope.parent.enclosing_function()) is not None and function.enclosing_class() is cls.scope
+        for node, scope in module.scopes.items()
+        if isinstance(node, DEFINITIONS) and scope.parent is not None
+    )
 
 
 def _characters(module: Module, line: int, column: int) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..semantics import classes
 from ..semantics.calls import parameters, receiver_name
 from ..semantics.evaluate import Evaluator
-from ..semantics.module import FUNCTIONS, Module, Scope, body_nodes
+from ..semantics.module import FUNCTIONS, Module, Scope, body_nodes, last_name
 from ..semantics.values import Class, Collection, Constant, External, Function, Hop, Member, Method, Result, Source, Text, Value
 
 _DRIVE = re.compile(r"^[A-Za-z]:[\\/]|^\\\\|^[a-z][a-z0-9+.-]*:")
@@ -66,6 +66,10 @@ def is_relative(text: str) -> bool:
 class Paths:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
+        self._opened: dict[int, list[tuple[ast.Call, Literal]]] = {}
+
+    def forget(self) -> None:
+        self._opened.clear()
 
     def relative_literals(self, source: Source) -> Iterator[Literal]:
         """The relative path literals that an expression can be, whole or as its beginning."""
@@ -111,6 +115,22 @@ class Paths:
         if isinstance(callee, Member) and callee.name in PASSING_METHODS:
             return callee.owner
         return None
+
+    def opened_in(self, scope: Scope) -> list[tuple[ast.Call, Literal]]:
+        """The relative path literals that a function opens."""
+        known = self._opened.get(id(scope))
+        if known is None:
+            known = self._opened[id(scope)] = self.evaluator.alone(lambda: list(self._find_opened(scope)))
+        return known
+
+    def _find_opened(self, scope: Scope) -> Iterator[tuple[ast.Call, Literal]]:
+        assert isinstance(scope.node, FUNCTIONS)
+        names = _names_of_openers(scope.module)
+        for node in body_nodes(scope.node, nested=False):
+            if isinstance(node, ast.Call) and last_name(node.func) in names:
+                source = self.opened(node, scope.module)
+                for literal in self.relative_literals(source) if source is not None else ():
+                    yield node, literal
 
     def opened(self, node: ast.Call, module: Module) -> Source | None:
         """The path that a call opens, if it opens one."""
@@ -292,6 +312,24 @@ class _Flow:
         if isinstance(target, Function):
             return self._function(target.scope, set(_names_of(target.scope, given, shift=0)), depth + 1)
         return False
+
+
+_OPENER_NAMES = frozenset(name.rpartition(".")[2] for name in OPENERS) | OPENING_METHODS
+
+
+def _names_of_openers(module: Module) -> frozenset[str]:
+    """The names by which a module may call something that opens a file."""
+    key = ("openers",)
+    if key not in module.memo:
+        renamed = {
+            name
+            for name, bindings in module.scope.bindings.items()
+            for binding in bindings
+            if binding.kind == "from" and getattr(binding.node, "name", "") in _OPENER_NAMES
+        }
+        module.memo[key] = _OPENER_NAMES | renamed
+    known: frozenset[str] = module.memo[key]
+    return known
 
 
 def _names_of(scope: Scope, given: list[tuple[int | None, str]], shift: int) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..semantics import classes
-from ..semantics.calls import Frame
+from ..semantics.calls import Arguments, Frame
 from ..semantics.evaluate import Evaluator
 from ..semantics.module import COMPREHENSIONS, FUNCTIONS, Module, Scope, body_nodes, children
 from ..semantics.values import Class, External, Function, Instance, Member, Method, Partial, Result, Value, qualified
@@ -35,9 +35,19 @@ class Starts:
         self.crossings = crossings
         self.methods = methods
         self._inside: dict[int, Start | None] = {}
+        self._can_start: dict[int, bool] = {}
+        self._asked: set[int] = set()
+        self._counting = True
+        """Whether a loader without workers is told from others: not where the object that runs it is unknown."""
+        self._circles = False
+        """Whether an answer was cut off because it was asked for already; a "no" is not kept then."""
 
     def start_afresh(self) -> None:
         self._inside.clear()
+
+    def forget(self) -> None:
+        self._inside.clear()
+        self._can_start.clear()
 
     def at_import(self, module: Module) -> Iterator[tuple[ast.AST, Start]]:
         """What starts processes when a module is imported: the node at module level, and the start it leads to."""
@@ -128,7 +138,7 @@ class Starts:
         if isinstance(value, Result):
             name = value.name.removesuffix("()")
             if name in self.crossings.loaders:
-                return None if has_no_workers(self.evaluator, value.arguments) else value
+                return None if self._has_no_workers(value.arguments) else value
             if depth < 4 and isinstance(value.callee, External):
                 for _, source in value.arguments.all():
                     for inner in self.evaluator.of(source):
@@ -138,9 +148,12 @@ class Starts:
         elif isinstance(value, Instance):
             for base, arguments in classes.library_init(self.evaluator, value):
                 if base in self.crossings.loaders:
-                    return None if has_no_workers(self.evaluator, arguments) else value
+                    return None if self._has_no_workers(arguments) else value
             return self._iterable_loader(value, depth)
         return None
+
+    def _has_no_workers(self, arguments: Arguments) -> bool:
+        return self._counting and has_no_workers(self.evaluator, arguments)
 
     def _iterable_loader(self, value: Instance, depth: int) -> Result | Instance | None:
         """An object whose `__iter__` iterates a loader that it keeps."""
@@ -211,7 +224,8 @@ class Starts:
 
     def _through(self, callee: Value, node: ast.Call, frame: Frame, depth: int) -> Start | None:
         """The start inside a function of the project that is called."""
-        if depth >= DEEPEST:
+        function = self._function_of(callee)
+        if depth >= DEEPEST or function is None or not self.can_start(function.scope):
             return None
         arguments = self.evaluator.arguments(node, frame)
         if isinstance(callee, Partial):
@@ -243,9 +257,58 @@ class Starts:
             self._inside[key] = self._search(frame, depth)
         return self._inside[key]
 
+    def can_start(self, scope: Scope) -> bool:
+        """Whether a function starts processes in any of the ways that the project calls it."""
+        known = self._can_start.get(id(scope))
+        if known is not None:
+            return known
+        if id(scope) in self._asked:
+            self._circles = True
+            return False
+        outer_circles, self._circles = self._circles, False
+        self._asked.add(id(scope))
+        outer_counting, self._counting = self._counting, False
+        found = self.evaluator.alone(lambda: self._may_start(scope))
+        self._counting = outer_counting
+        self._asked.discard(id(scope))
+        if found or not self._circles or not self._asked:
+            self._can_start[id(scope)] = found
+        self._circles = self._circles or outer_circles
+        return found
+
+    def _may_start(self, scope: Scope) -> bool:
+        frame = self.evaluator.frame_of(scope)
+        assert isinstance(scope.node, FUNCTIONS)
+        for node in body_nodes(scope.node, nested=False):
+            if not isinstance(node, (*INTERESTING, *LOOPS)):
+                continue
+            inner = self.evaluator.frame_in(scope.module.scope_of(node), frame)
+            if isinstance(node, ast.Call):
+                for callee in self.evaluator.values(node.func, inner):
+                    if self._of_callee(callee, node, inner) is not None:
+                        return True
+                    function = self._function_of(callee)
+                    if function is not None and self.can_start(function.scope):
+                        return True
+            elif self.of_node(node, inner, DEEPEST) is not None:
+                return True
+        return False
+
+    def _function_of(self, callee: Value) -> Function | None:
+        """The function of the project that calling a value runs."""
+        if isinstance(callee, Partial):
+            return self._function_of(callee.callee)
+        if isinstance(callee, Class):
+            return classes.find_method(self.evaluator, callee, "__init__")
+        if isinstance(callee, Instance):
+            return classes.find_method(self.evaluator, callee.cls, "__call__")
+        if isinstance(callee, Method):
+            return callee.function
+        return callee if isinstance(callee, Function) else None
+
     def _search(self, frame: Frame, depth: int) -> Start | None:
         scope = frame.scope
-        if not isinstance(scope.node, FUNCTIONS):
+        if not self.can_start(scope):
             return None
         for node in body_nodes(scope.node, nested=False):
             if not isinstance(node, (*INTERESTING, *LOOPS)) or self.evaluator.never(node, frame):

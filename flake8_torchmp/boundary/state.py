@@ -60,10 +60,12 @@ class Mutation(NamedTuple):
 class State:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
-        self.start_afresh()
+        self.forget()
 
-    def start_afresh(self) -> None:
+    def forget(self) -> None:
         self._mutations: dict[tuple[str, str], list[Mutation]] = {}
+        self._reads: dict[int, list[tuple[ast.expr, Global]]] = {}
+        self._guarded: dict[tuple[str, str], bool] = {}
         self._phases: dict[int, str] = {}
         self._references: dict[int, list[tuple[ast.AST, Module]]] = {}
 
@@ -71,10 +73,12 @@ class State:
 
     def read_by(self, scope: Scope) -> Iterator[tuple[ast.expr, Global]]:
         """The reads of globals of the project in a function's body, in source order."""
-        assert isinstance(scope.node, FUNCTIONS)
-        body: list[Any] = [scope.node.body] if isinstance(scope.node, ast.Lambda) else scope.node.body
-        for statement in body:
-            yield from self.reads_in(statement, scope.module)
+        known = self._reads.get(id(scope))
+        if known is None:
+            node: Any = scope.node
+            body = [node.body] if isinstance(node, ast.Lambda) else node.body
+            known = self._reads[id(scope)] = [r for part in body for r in self.reads_in(part, scope.module)]
+        yield from known
 
     def names_in(self, scope: Scope) -> Iterator[tuple[ast.Name, Global]]:
         """The names of its own module that a function reads, whatever they stand for, in source order."""
@@ -164,6 +168,21 @@ class State:
             for b in variable.bindings
         )
 
+    def is_bound_by_guard_alone(self, variable: Global) -> bool:
+        """Whether a name exists only where the main guard, or code that it runs, has bound it."""
+        key = (variable.module.path, variable.name)
+        if key not in self._guarded:
+            self._guarded[key] = not variable.module.scope.star_imports and all(
+                self._is_bound_by_guard(binding, variable.module) for binding in variable.bindings
+            )
+        return self._guarded[key]
+
+    def _is_bound_by_guard(self, binding: Binding, module: Module) -> bool:
+        function = module.scope_of(binding.node).enclosing_function()
+        if function is not None:
+            return self.phase_of(function) == "parent"
+        return is_guarded(self.evaluator, binding.node, module)
+
     def is_variable(self, variable: Global) -> bool:
         """Whether it holds data: no function, class, module or import."""
         return all(b.kind in ("assign", "unpack", "augmented", "for", "with", "walrus") for b in variable.bindings)
@@ -184,7 +203,7 @@ class State:
         known = self._mutations.get(key)
         if known is None:
             self._mutations[key] = []
-            found = sorted(set(self._find(variable)), key=lambda m: (m.module.path, position(m.node)))
+            found = sorted(self.evaluator.alone(lambda: set(self._find(variable))), key=lambda m: (m.module.path, position(m.node)))
             known = self._mutations[key] = found
         return known
 
@@ -297,7 +316,7 @@ class State:
             if isinstance(callee, Method) and isinstance(callee.receiver, Instance):
                 scope = callee.function.scope
                 owner = Class(scope.parent, None) if scope.parent is not None else None
-                stored = classes.stores(self.evaluator, owner) if owner is not None else {}
+                stored = classes.stores(owner) if owner is not None else {}
                 if any(method is scope for changes in stored.values() for _, method in changes):
                     return True
         return False
@@ -481,7 +500,7 @@ class State:
         """Where the project names a function, other than in its own body."""
         known = self._references.get(id(scope))
         if known is None:
-            known = self._references[id(scope)] = list(self._refer(scope))
+            known = self._references[id(scope)] = self.evaluator.alone(lambda: list(self._refer(scope)))
         return known
 
     def _refer(self, scope: Scope) -> Iterator[tuple[ast.AST, Module]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..semantics import classes
-from ..semantics.calls import Frame, has_receiver
+from ..semantics.calls import Frame, has_receiver, receiver_name
 from ..semantics.evaluate import Evaluator
 from ..semantics.module import FUNCTIONS, Module, Scope, body_nodes
 from ..semantics.values import Class, Function, Instance, Method, Partial, Value
@@ -62,10 +62,12 @@ class Workers:
         self.datasets = datasets
         self.named = named
         self._of: dict[str, list[WorkerFunction]] = {}
+        self._kinds: dict[str, dict[int, set[str]]] = {}
         self._callees: dict[tuple[int, int], list[tuple[Function, Value | None]]] = {}
 
-    def start_afresh(self) -> None:
+    def forget(self) -> None:
         self._of.clear()
+        self._kinds.clear()
         self._callees.clear()
 
     def of(self, module: Module) -> list[WorkerFunction]:
@@ -73,7 +75,7 @@ class Workers:
         known = self._of.get(module.path)
         if known is None:
             self._of[module.path] = []
-            known = self._of[module.path] = list(self._reached(module))
+            known = self._of[module.path] = self.evaluator.alone(lambda: list(self._reached(module)))
         return known
 
     def _reached(self, module: Module) -> Iterator[WorkerFunction]:
@@ -96,19 +98,24 @@ class Workers:
 
     def runs(self, scope: Scope) -> bool:
         """Whether a function runs in workers."""
-        return any(worker.scope is scope for worker in self._near(scope))
+        return id(scope) in self._kinds_near(scope.module.path)
 
-    def _near(self, scope: Scope) -> Iterator[WorkerFunction]:
-        """The worker functions of the modules that can bring a function to workers."""
-        codebase = self.evaluator.codebase
-        for path in codebase.users([scope.module.path]):
-            module = codebase.module(path) if apis.WORDS.search(codebase.data(path)) else None
-            if module is not None:
-                yield from self.of(module)
+    def _kinds_near(self, path: str) -> dict[int, set[str]]:
+        """The kinds of worker code that functions are, by what the modules do which can bring them to workers."""
+        known = self._kinds.get(path)
+        if known is None:
+            codebase = self.evaluator.codebase
+            known = {}
+            for user in codebase.users([path]):
+                module = codebase.module(user) if codebase.matches(user, apis.WORDS) else None
+                for worker in self.of(module) if module is not None else ():
+                    known.setdefault(id(worker.scope), set()).add(worker.kind)
+            self._kinds[path] = known
+        return known
 
     def sets_up(self, scope: Scope) -> bool:
         """Whether a function prepares each worker: an initializer, or called by one."""
-        return any(worker.scope is scope and worker.kind == "initializer" for worker in self._near(scope))
+        return "initializer" in self._kinds_near(scope.module.path).get(id(scope), ())
 
     def are_set_in_worker(self, variable: Global, state: State) -> bool:
         """Whether worker code binds a variable for itself."""
@@ -183,7 +190,7 @@ class Workers:
         known = self._callees.get(key)
         if known is None:
             self._callees[key] = []
-            known = self._callees[key] = list(self._called_by(scope, receiver))
+            known = self._callees[key] = self.evaluator.alone(lambda: list(self._called_by(scope, receiver)))
         return known
 
     def _called_by(self, scope: Scope, receiver: Value | None) -> Iterator[tuple[Function, Value | None]]:
@@ -196,11 +203,20 @@ class Workers:
                 for value in self.evaluator.values(node.func, inner):
                     yield from self._run_by(value)
                 for argument in node.args:
-                    if isinstance(argument, ast.Name | ast.Attribute):
+                    if self._may_be_function(argument, scope):
                         yield from self._handed_on(argument, inner)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
                 for function in self._properties(node, scope):
                     yield function, receiver
+
+    def _may_be_function(self, argument: ast.expr, scope: Scope) -> bool:
+        """A name that a definition or an import binds, or a method of the same class."""
+        if isinstance(argument, ast.Name):
+            binding = self.evaluator.scope_binding(argument.id, scope.module.scope_of(argument))
+            return binding is not None and any(b.kind in ("def", "from") for b in binding.bindings[argument.id])
+        if not isinstance(argument, ast.Attribute) or not isinstance(argument.value, ast.Name):
+            return False
+        return argument.value.id == receiver_name(scope)
 
     def _handed_on(self, argument: ast.expr, frame: Frame) -> Iterator[tuple[Function, Value | None]]:
         for value in self.evaluator.values(argument, frame):

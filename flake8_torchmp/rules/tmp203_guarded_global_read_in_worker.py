@@ -20,9 +20,12 @@ def guarded_global_read_in_worker(module: Module, model: Model) -> Iterator[Find
         if not worker.methods - {"fork"}:
             continue
         for node, variable in model.state.names_in(worker.scope):
-            if is_guarded(model.evaluator, node, worker.scope.module):
-                continue
-            if _is_bound_by_guard_alone(variable, worker, model):
+            if (
+                model.state.is_bound_by_guard_alone(variable)
+                and not _is_set_by_workers(variable, model)
+                and not _is_tested(variable, worker)
+                and not is_guarded(model.evaluator, node, worker.scope.module)
+            ):
                 message = (
                     f"{variable.name} is bound only under the main guard, so {worker.scope.name}() finds no such name "
                     f"in a spawned worker ({worker.reached_from}): pass it as an argument"
@@ -35,21 +38,9 @@ def guarded_global_read_in_worker(module: Module, model: Model) -> Iterator[Find
                 yield model.finding("TMP203", message, node, worker.scope.module, way, cause=variable.text)
 
 
-def _is_bound_by_guard_alone(variable: Global, worker: WorkerFunction, model: Model) -> bool:
-    if variable.module.scope.star_imports:
-        return False
-    guarded = False
-    for binding in variable.bindings:
-        function = variable.module.scope_of(binding.node).enclosing_function()
-        if function is not None:
-            if model.workers.runs(function) or model.state.phase_of(function) != "parent":
-                return False
-            guarded = True
-        elif is_guarded(model.evaluator, binding.node, variable.module):
-            guarded = True
-        else:
-            return False
-    return guarded and not _is_tested(variable, worker)
+def _is_set_by_workers(variable: Global, model: Model) -> bool:
+    functions = [variable.module.scope_of(binding.node).enclosing_function() for binding in variable.bindings]
+    return any(function is not None and model.workers.runs(function) for function in functions)
 
 
 def _is_tested(variable: Global, worker: WorkerFunction) -> bool:

@@ -9,29 +9,24 @@ from collections.abc import Iterator
 from ..boundary.model import Model
 from ..boundary.paths import Literal
 from ..findings import Finding, Step
-from ..semantics.module import FUNCTIONS, Module, Scope, body_nodes
+from ..semantics.module import Module, Scope
 from . import rule
 
 
 @rule("TMP502", "relative-path-in-worker")
 def relative_path_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
-        assert isinstance(worker.scope.node, FUNCTIONS)
-        for node in body_nodes(worker.scope.node, nested=False):
-            source = model.paths.opened(node, worker.scope.module) if isinstance(node, ast.Call) else None
-            if source is None:
-                continue
-            for literal in model.paths.relative_literals(source):
-                if _is_spelled_out_by_worker(literal, worker.scope, model):
-                    message = (
-                        f'worker code ({worker.reached_from}) opens the relative path "{literal.text}", which resolves '
-                        "against whatever folder the worker is in: join it to an absolute folder"
-                    )
-                    way = [
-                        Step(literal.module.path, literal.node.lineno, f'"{literal.text}"'),
-                        Step(worker.scope.module.path, node.lineno, f"opened in {worker.scope.name}()"),
-                    ]
-                    yield model.finding("TMP502", message, node, worker.scope.module, way)
+        for node, literal in model.paths.opened_in(worker.scope):
+            if _is_spelled_out_by_worker(literal, worker.scope, model):
+                message = (
+                    f'worker code ({worker.reached_from}) opens the relative path "{literal.text}", which resolves '
+                    "against whatever folder the worker is in: join it to an absolute folder"
+                )
+                way = [
+                    Step(literal.module.path, literal.node.lineno, f'"{literal.text}"'),
+                    Step(worker.scope.module.path, node.lineno, f"opened in {worker.scope.name}()"),
+                ]
+                yield model.finding("TMP502", message, node, worker.scope.module, way)
 
 
 def _is_spelled_out_by_worker(literal: Literal, scope: Scope, model: Model) -> bool:

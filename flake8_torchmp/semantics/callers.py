@@ -40,9 +40,6 @@ class Callers:
     def __init__(self, evaluator: Evaluator, deferred: Mapping[str, Deferred]) -> None:
         self.evaluator = evaluator
         self._by_name = {**PARTIAL, **deferred}
-        self.start_afresh()
-
-    def start_afresh(self) -> None:
         self._of: dict[int, list[tuple[Arguments, Value | None]]] = {}
         self._made: dict[int, list[tuple[Class, Arguments]]] = {}
         self._deferred: dict[int, tuple[ast.Call, Deferred]] = {}

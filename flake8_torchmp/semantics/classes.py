@@ -176,8 +176,17 @@ def library_init(evaluator: Evaluator, instance: Instance) -> list[tuple[str, Ar
 # attributes
 
 
-def stores(evaluator: Evaluator, cls: Class) -> dict[str, list[tuple[Change, Scope]]]:
+def stores(cls: Class) -> dict[str, list[tuple[Change, Scope]]]:
     """What the methods that a class itself defines store on their object, by attribute."""
+    key = ("stores", cls.node)
+    memo = cls.scope.module.memo
+    if key not in memo:
+        memo[key] = _stores(cls)
+    known: dict[str, list[tuple[Change, Scope]]] = memo[key]
+    return known
+
+
+def _stores(cls: Class) -> dict[str, list[tuple[Change, Scope]]]:
     found: dict[str, list[tuple[Change, Scope]]] = {}
     module = cls.scope.module
     for name in _receiver_names(cls):
@@ -192,7 +201,7 @@ def stores(evaluator: Evaluator, cls: Class) -> dict[str, list[tuple[Change, Sco
     return found
 
 
-def growth(evaluator: Evaluator, cls: Class, attribute: str) -> list[tuple[Change, Scope]]:
+def growth(cls: Class, attribute: str) -> list[tuple[Change, Scope]]:
     """What a class's methods add to the object that an attribute holds: `self.steps.append(x)`."""
     found: list[tuple[Change, Scope]] = []
     module = cls.scope.module
@@ -234,7 +243,7 @@ def stored(
     """What the methods of an object's classes store in an attribute."""
     for cls in project_classes(evaluator, instance.cls):
         grown: tuple[Extra, ...] | None = None
-        for change, method in stores(evaluator, cls).get(name, ()):
+        for change, method in stores(cls).get(name, ()):
             if change.value is None or method.name in skipped_methods:
                 continue
             frame = store_frame(evaluator, instance, cls, method)
@@ -251,7 +260,7 @@ def stored(
 
 def _grown(evaluator: Evaluator, instance: Instance, cls: Class, name: str) -> tuple[Extra, ...]:
     found: list[Extra] = []
-    for change, method in growth(evaluator, cls, name):
+    for change, method in growth(cls, name):
         found += evaluator.extra(change, store_frame(evaluator, instance, cls, method))
     return tuple(found)
 
@@ -380,7 +389,7 @@ def held_attributes(evaluator: Evaluator, instance: Instance) -> list[str]:
     """The names of the attributes that an object of the project can hold, in source order."""
     names: dict[str, None] = {}
     for cls in reversed(project_classes(evaluator, instance.cls)):
-        names.update(dict.fromkeys(stores(evaluator, cls)))
+        names.update(dict.fromkeys(stores(cls)))
     if is_record(evaluator, instance.cls):
         names.update(dict.fromkeys(fields(evaluator, instance.cls)))
     names.update(dict.fromkeys(extra.label for extra in instance.extras if extra.kind == "attribute"))

@@ -46,6 +46,9 @@ class Codebase:
         self._folders: set[str] = set()
         self._tops: dict[str, list[str]] = {}
         self._imports: dict[str, tuple[str, ...]] = {}
+        self._matches: dict[tuple[str, bytes], bool] = {}
+        self._mentioning: dict[tuple[str, str], list[str]] = {}
+        self._users: dict[str, list[str]] = {}
         self._importers: dict[str, list[str]] | None = None
 
     # files
@@ -271,9 +274,23 @@ class Codebase:
                         self._importers.setdefault(imported, []).append(file)
         return self._importers.get(path, [])
 
+    def matches(self, path: str, pattern: re.Pattern[bytes]) -> bool:
+        """Whether a file's bytes hold something."""
+        key = (path, pattern.pattern)
+        if key not in self._matches:
+            self._matches[key] = pattern.search(self.data(path)) is not None
+        return self._matches[key]
+
     def mentioning(self, name: str, path: str) -> list[str]:
         """The files that may use a name defined in a file: it, and those that import it, also by way of others."""
-        word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
+        key = (name, path)
+        if key not in self._mentioning:
+            self._mentioning[key] = self._find_mentions(name, path)
+        return self._mentioning[key]
+
+    def _find_mentions(self, name: str, path: str) -> list[str]:
+        plain = name.encode()
+        word = re.compile(rb"(?<!\w)" + re.escape(plain) + rb"(?!\w)")
         found: dict[str, None] = {path: None}
         visited = {path}
         pending = [(path, True)]
@@ -283,7 +300,8 @@ class Codebase:
                 if importer in visited:
                     continue
                 visited.add(importer)
-                mentions = word.search(self.data(importer)) is not None
+                data = self.data(importer)
+                mentions = plain in data and word.search(data) is not None
                 if mentions:
                     found[importer] = None
                 if mentions or direct or importer.endswith("__init__.py"):
@@ -296,7 +314,11 @@ class Codebase:
 
     def users(self, paths: list[str]) -> list[str]:
         """Some files and all that import them, directly or not."""
-        return self._closure(paths, self.importers)
+        if len(paths) > 1:
+            return self._closure(paths, self.importers)
+        if paths[0] not in self._users:
+            self._users[paths[0]] = self._closure(paths, self.importers)
+        return self._users[paths[0]]
 
     def _closure(self, paths: list[str], step: object) -> list[str]:
         assert callable(step)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from . import builtin, classes, command_line
 from .calls import (
@@ -51,6 +51,7 @@ from .values import (
 )
 
 Values = tuple[Value, ...]
+T = TypeVar("T")
 
 MOST_CANDIDATES = 24
 DEEPEST = 50
@@ -63,20 +64,30 @@ MOST_STEPS = 150_000
 class Evaluator:
     def __init__(self, codebase: Codebase, deferred: Mapping[str, Deferred]) -> None:
         self.codebase = codebase
-        self.callers = Callers(self, deferred)
+        self._deferred = deferred
         self.start_afresh()
 
     def start_afresh(self) -> None:
         """Forgets all answers, so that they never depend on what was asked before."""
         self.steps = 0
         self._memo: dict[tuple[int, Any], Values] = {}
+        self._provisional: dict[tuple[int, Any], tuple[Values, int]] = {}
         self._running: dict[tuple[int, Any], int] = {}
         self._frames: dict[tuple[Any, ...], Frame] = {}
         self._arguments: dict[tuple[int, int], Arguments] = {}
         self._mro: dict[int, tuple[Value, ...]] = {}
         self._cut_at = DEEPEST + 1
         """The depth of the outermost evaluation that an answer was cut off for; answers below it are not kept."""
-        self.callers.start_afresh()
+        self.callers = Callers(self, self._deferred)
+
+    def alone(self, question: Callable[[], T]) -> T:
+        """Asks a question as the first of all, so that its answer can be kept for whoever asks it later."""
+        held = self.__dict__.copy()
+        self.start_afresh()
+        try:
+            return question()
+        finally:
+            self.__dict__.update(held)
 
     # frames
 
@@ -141,16 +152,24 @@ class Evaluator:
         known = self._memo.get(key)
         if known is not None:
             return known
-        if key in self._running:
-            self._cut_at = min(self._cut_at, self._running[key])
-            return (UNKNOWN,)
         if len(self._running) >= DEEPEST or self.steps >= MOST_STEPS:
             self._cut_at = 0
             return (UNKNOWN,)
         return self._answer(key, lambda: self._evaluate(node, frame))
 
     def _answer(self, key: tuple[int, Any], evaluate: Callable[[], Iterator[Value]]) -> Values:
-        """Evaluates once; an answer is kept unless it was cut off by an evaluation that it is part of."""
+        """Evaluates once. What was cut off by an evaluation that it is part of is kept as long as that one runs."""
+        known = self._memo.get(key)
+        if known is not None:
+            return known
+        if key in self._running:
+            self._cut_at = min(self._cut_at, self._running[key])
+            return (UNKNOWN,)
+        if key in self._provisional:
+            found, cut_at = self._provisional[key]
+            self._cut_at = min(self._cut_at, cut_at)
+            return found
+        outer_cut, self._cut_at = self._cut_at, DEEPEST + 1
         self.steps += 1
         depth = self._running[key] = len(self._running)
         try:
@@ -158,8 +177,13 @@ class Evaluator:
         finally:
             del self._running[key]
         if self._cut_at >= depth:
-            self._cut_at = DEEPEST + 1
             self._memo[key] = found
+            if self._cut_at == depth:
+                self._provisional = {k: v for k, v in self._provisional.items() if v[1] < depth}
+            self._cut_at = outer_cut
+        else:
+            self._provisional[key] = (found, self._cut_at)
+            self._cut_at = min(self._cut_at, outer_cut)
         return found
 
     def of(self, source: Source) -> Values:
@@ -242,12 +266,6 @@ class Evaluator:
     def name_in_module(self, name: str, module: Module) -> Values:
         """What a module offers under a name, once it has been imported."""
         key = (id(module.scope), name)
-        known = self._memo.get(key)
-        if known is not None:
-            return known
-        if key in self._running:
-            self._cut_at = min(self._cut_at, self._running[key])
-            return (UNKNOWN,)
         return self._answer(key, lambda: self._offered(name, module))
 
     def _offered(self, name: str, module: Module) -> Iterator[Value]:
@@ -573,12 +591,6 @@ class Evaluator:
     def returned(self, frame: Frame) -> Values:
         """What a function returns in a frame."""
         key = (id(frame), "returned")
-        known = self._memo.get(key)
-        if known is not None:
-            return known
-        if key in self._running:
-            self._cut_at = min(self._cut_at, self._running[key])
-            return (UNKNOWN,)
         return self._answer(key, lambda: self._returns(frame))
 
     def _returns(self, frame: Frame) -> Iterator[Value]:
@@ -874,7 +886,7 @@ class Evaluator:
 
     def never(self, node: ast.AST, frame: Frame) -> bool:
         """Whether a node is known not to run in a frame."""
-        if frame.arguments is None and frame.receiver is None:
+        if frame.arguments is None and not (isinstance(frame.receiver, Instance) and frame.receiver.arguments):
             return False
         for condition in conditions(node):
             for test, holds in facts(condition):

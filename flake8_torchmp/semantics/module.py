@@ -137,6 +137,9 @@ class Module:
         self.scope = Scope(tree, None, self)
         self._lines: list[str] | None = None
         self._names: dict[str, list[str]] = {}
+        self._scope_of: dict[ast.AST, Scope] = {}
+        self.memo: dict[tuple[object, ...], Any] = {}
+        """Answers that depend on this module's tree alone."""
         _Walk(self).run()
 
     @property
@@ -162,6 +165,12 @@ class Module:
 
     def scope_of(self, node: ast.AST) -> Scope:
         """The scope in which an expression or statement is evaluated; for a definition, where it is bound."""
+        known = self._scope_of.get(node)
+        if known is None:
+            known = self._scope_of[node] = self._find_scope(node)
+        return known
+
+    def _find_scope(self, node: ast.AST) -> Scope:
         child, parent = node, up(node)
         while parent is not None:
             if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):

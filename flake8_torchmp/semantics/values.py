@@ -49,10 +49,10 @@ class Value:
         return (id(self),)
 
     def copy(self) -> Value:
-        other: Value = object.__new__(type(self))
-        for kind in type(self).__mro__:
-            for name in getattr(kind, "__slots__", ()):
-                setattr(other, name, getattr(self, name))
+        kind = type(self)
+        other: Value = object.__new__(kind)
+        for name in _slots(kind):
+            setattr(other, name, getattr(self, name))
         return other
 
     def after(self, hop: Hop) -> Value:
@@ -65,6 +65,16 @@ class Value:
         known = {id(extra.source.node) for extra in self.extras}
         other.extras = self.extras + tuple(extra for extra in extras if id(extra.source.node) not in known)
         return other
+
+
+_SLOTS: dict[type, tuple[str, ...]] = {}
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    known = _SLOTS.get(kind)
+    if known is None:
+        known = _SLOTS[kind] = tuple(name for base in kind.__mro__ for name in getattr(base, "__slots__", ()))
+    return known
 
 
 class Unknown(Value):
@@ -208,17 +218,14 @@ class Instance(Value):
 class Result(Value):
     """What calling something of a library gave: an object made by it, or whatever it returns."""
 
-    __slots__ = ("arguments", "callee")
+    __slots__ = ("arguments", "callee", "name")
 
     def __init__(self, callee: Value, arguments: Arguments) -> None:
         super().__init__()
         self.callee = callee
         self.arguments = arguments
-
-    @property
-    def name(self) -> str:
+        self.name = qualified(callee)
         """The qualified name of what was called: `torch.nn.Sequential`, `torch.multiprocessing.get_context().Pool`."""
-        return qualified(self.callee)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -318,7 +325,7 @@ def qualified(value: Value) -> str:
     if isinstance(value, External | ModuleValue):
         return value.name
     if isinstance(value, Result):
-        return f"{qualified(value.callee)}()"
+        return f"{value.name}()"
     if isinstance(value, Member):
         owner = qualified(value.owner)
         return f"{owner}.{value.name}" if owner else ""
