@@ -23,6 +23,7 @@ from ..semantics.values import (
     Partial,
     Result,
     Source,
+    Unknown,
     Value,
     qualified,
 )
@@ -80,8 +81,11 @@ class Call(NamedTuple):
 
 
 class Crossings:
-    def __init__(self, evaluator: Evaluator, methods: StartMethods, loaders: tuple[str, ...]) -> None:
+    def __init__(
+        self, evaluator: Evaluator, outline: Evaluator, methods: StartMethods, loaders: tuple[str, ...]
+    ) -> None:
         self.evaluator = evaluator
+        self.outline = outline
         self.methods = methods
         self.loaders = {**apis.LOADERS, **{name: apis.KEYWORD_LOADER for name in loaders}}
         self._names = API_NAMES | {name.rpartition(".")[2] for name in loaders}
@@ -123,14 +127,21 @@ class Crossings:
         yield from self._objects(module)
 
     def _may_match(self, node: ast.Call, module: Module) -> bool:
+        """Whether what is called is of the tables, or something that only its callers know."""
+        function = node.func
+        outlined = self.outline.values(function, self.outline.frame_at(node, module))
+        if any(self._api(value) is not None for value in outlined):
+            return True
+        if not isinstance(function, ast.Attribute) or not any(isinstance(value, Unknown) for value in outlined):
+            return False
         frame = self.evaluator.frame_at(node, module)
-        return any(self._api(value, frame) is not None for value in self.evaluator.values(node.func, frame))
+        return any(self._api(value) is not None for value in self.evaluator.values(function, frame))
 
     def _matches(self, node: ast.Call, module: Module, frame: Frame) -> Iterator[Call]:
         if self.evaluator.never(node, frame):
             return
         for value in self.evaluator.values(node.func, frame):
-            found = self._api(value, frame)
+            found = self._api(value)
             if found is None:
                 continue
             arguments = self.evaluator.arguments(node, frame)
@@ -141,9 +152,9 @@ class Crossings:
             yield Call(found, node, module, frame, arguments, self._methods(found, value, arguments, module))
             return
 
-    def _api(self, callee: Value, frame: Frame) -> Api | None:
+    def _api(self, callee: Value) -> Api | None:
         if isinstance(callee, Partial):
-            return self._api(callee.callee, frame)
+            return self._api(callee.callee)
         if isinstance(callee, Class):
             return self._class_api(callee)
         if isinstance(callee, External):
@@ -168,9 +179,9 @@ class Crossings:
 
     def _class_api(self, cls: Class) -> Api | None:
         """A subclass that has no `__init__` of its own takes the arguments of torch's."""
-        if classes.find_method(self.evaluator, cls, "__init__") is not None:
+        if classes.find_method(self.outline, cls, "__init__") is not None:
             return None
-        for base in classes.library_bases(self.evaluator, cls):
+        for base in classes.library_bases(self.outline, cls):
             if base in self.loaders:
                 return Api(cls.scope.name, "loader", self.loaders[base])
             if mp_process(base):
@@ -234,8 +245,8 @@ class Crossings:
         found = self.evaluator.codebase.find(origin.module or "", module.path, origin.level)
         if found is None or not found[1] or not self.evaluator.codebase.matches(found[1], apis.WORDS):
             return False
-        values = self.evaluator.bound(binding, self.evaluator.frame_of(binding.scope))
-        return any(isinstance(v, External | Class | Partial) and self._api(v, self.evaluator.frame_of(binding.scope)) for v in values)
+        values = self.outline.bound(binding, self.outline.frame_of(binding.scope))
+        return any(isinstance(v, External | Class | Partial) and self._api(v) for v in values)
 
     def _objects(self, module: Module) -> Iterator[Call]:
         """Objects of Process subclasses: what they hold crosses when they are started."""
@@ -266,14 +277,14 @@ class Crossings:
         for node in module.classes:
             scope = module.scopes[node]
             assert scope.parent is not None
-            cls = Class(scope, self.evaluator.frame_of(scope.parent))
+            cls = Class(scope, self.outline.frame_of(scope.parent))
             if self.is_process(cls):
                 yield cls
 
     def is_process(self, cls: Class) -> bool:
         return any(
             isinstance(base, Member | External) and mp_name(base) in apis.PROCESS_CLASSES
-            for base in self.evaluator.mro(cls)
+            for base in self.outline.mro(cls)
         )
 
     def _process_methods(self, cls: Class, module: Module) -> frozenset[str]:

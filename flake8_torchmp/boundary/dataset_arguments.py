@@ -10,7 +10,7 @@ from ..semantics import classes
 from ..semantics.calls import Arguments, parameters
 from ..semantics.evaluate import Evaluator
 from ..semantics.module import FUNCTIONS, Module
-from ..semantics.values import Class, External, Function, Method, Source
+from ..semantics.values import Class, External, Function, Method, Source, Unknown, Value
 from .apis import is_dataset_name
 from .datasets import Datasets
 from .paths import Paths
@@ -25,8 +25,9 @@ class DatasetArgument(NamedTuple):
 
 
 class DatasetArguments:
-    def __init__(self, evaluator: Evaluator, datasets: Datasets, paths: Paths) -> None:
+    def __init__(self, evaluator: Evaluator, outline: Evaluator, datasets: Datasets, paths: Paths) -> None:
         self.evaluator = evaluator
+        self.outline = outline
         self.datasets = datasets
         self.paths = paths
 
@@ -37,9 +38,12 @@ class DatasetArguments:
                 yield from self._of_call(call, module)
 
     def _of_call(self, call: ast.Call, module: Module) -> Iterator[DatasetArgument]:
-        frame = self.evaluator.frame_at(call, module)
         if not _may_make_object(call.func):
             return
+        outlined = self.outline.values(call.func, self.outline.frame_at(call, module))
+        if not any(self._makes_dataset(callee) for callee in outlined):
+            return
+        frame = self.evaluator.frame_at(call, module)
         for callee in self.evaluator.values(call.func, frame):
             arguments = self.evaluator.arguments(call, frame)
             if isinstance(callee, External) and is_dataset_name(callee.name):
@@ -52,6 +56,13 @@ class DatasetArguments:
                 cls = Class(owner, callee.function.closure.closure if callee.function.closure else None)
                 if self.datasets.is_dataset(cls):
                     yield from self._of_project(cls, arguments, module)
+
+    def _makes_dataset(self, callee: Value) -> bool:
+        if isinstance(callee, External):
+            return is_dataset_name(callee.name)
+        if isinstance(callee, Method) and callee.function.scope.name == "__init__":
+            return True
+        return isinstance(callee, Unknown) or (isinstance(callee, Class) and self.datasets.is_dataset(callee))
 
     def _of_library(self, callee: External, arguments: Arguments, module: Module) -> Iterator[DatasetArgument]:
         for name, source in arguments.all():

@@ -13,8 +13,11 @@ from .crossings import Crossings, has_no_workers
 
 
 class Datasets:
-    def __init__(self, evaluator: Evaluator, crossings: Crossings, bases: tuple[str, ...]) -> None:
+    def __init__(
+        self, evaluator: Evaluator, outline: Evaluator, crossings: Crossings, bases: tuple[str, ...]
+    ) -> None:
         self.evaluator = evaluator
+        self.outline = outline
         self.crossings = crossings
         self.bases = frozenset(bases)
         self._loaders: dict[str, list[tuple[frozenset[int], bool]]] = {}
@@ -26,18 +29,18 @@ class Datasets:
         for node in module.classes:
             scope = module.scopes[node]
             assert scope.parent is not None
-            cls = Class(scope, self.evaluator.frame_of(scope.parent))
+            cls = Class(scope, self.outline.frame_of(scope.parent))
             if self.is_dataset(cls):
                 yield cls
 
     def is_dataset(self, cls: Class) -> bool:
-        for base in self.evaluator.mro(cls)[1:]:
+        for base in self.outline.mro(cls)[1:]:
             if isinstance(base, Class):
                 name = f"{base.scope.module.name}.{base.scope.name}"
                 if name in self.bases:
                     return True
         return any(
-            apis.is_dataset_name(name) or name in self.bases for name in classes.library_bases(self.evaluator, cls)
+            apis.is_dataset_name(name) or name in self.bases for name in classes.library_bases(self.outline, cls)
         )
 
     def are_used_in_parent_alone(self, cls: Class) -> bool:

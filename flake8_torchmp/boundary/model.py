@@ -53,16 +53,18 @@ class Model:
         self.codebase = codebase
         self.settings = settings
         self.evaluator = Evaluator(codebase, DEFERRED)
+        self.outline = Evaluator(codebase, DEFERRED, asks_callers=False)
+        """Answers from definitions alone: enough for what a name is, and cheap enough for every function."""
         self.methods = StartMethods(self.evaluator, settings)
-        self.crossings = Crossings(self.evaluator, self.methods, settings.loaders)
-        self.datasets = Datasets(self.evaluator, self.crossings, settings.dataset_bases)
+        self.crossings = Crossings(self.evaluator, self.outline, self.methods, settings.loaders)
+        self.datasets = Datasets(self.evaluator, self.outline, self.crossings, settings.dataset_bases)
         self.workers = Workers(
-            self.evaluator, self.crossings, self.methods, self.datasets, settings.worker_functions
+            self.evaluator, self.outline, self.crossings, self.methods, self.datasets, settings.worker_functions
         )
-        self.starts = Starts(self.evaluator, self.crossings, self.methods)
-        self.state = State(self.evaluator)
-        self.paths = Paths(self.evaluator)
-        self._dataset_arguments = DatasetArguments(self.evaluator, self.datasets, self.paths)
+        self.starts = Starts(self.evaluator, self.outline, self.crossings, self.methods)
+        self.state = State(self.outline)
+        self.paths = Paths(self.evaluator, self.outline)
+        self._dataset_arguments = DatasetArguments(self.evaluator, self.outline, self.datasets, self.paths)
         self.method_names = MethodNames(self.evaluator, self.crossings)
         self._handed_over: dict[str, list[HandedOver]] = {}
 
@@ -75,6 +77,7 @@ class Model:
         """Drops all that is known about the project's modules."""
         self.codebase.forget()
         self.evaluator.start_afresh()
+        self.outline.start_afresh()
         self._handed_over.clear()
         for part in (
             self.methods,

@@ -64,37 +64,33 @@ def is_relative(text: str) -> bool:
 
 
 class Paths:
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, outline: Evaluator) -> None:
         self.evaluator = evaluator
+        self.outline = outline
         self._opened: dict[int, list[tuple[ast.Call, Literal]]] = {}
 
     def forget(self) -> None:
         self._opened.clear()
 
-    def relative_literals(self, source: Source) -> Iterator[Literal]:
-        """The relative path literals that an expression can be, whole or as its beginning."""
-        for value in self.evaluator.of(source):
-            yield from self._literals(value, 0)
-
-    def _literals(self, value: Value, depth: int) -> Iterator[Literal]:
-        if type(value) is Constant:
+    def _literals(self, value: Value, depth: int, evaluator: Evaluator) -> Iterator[Literal]:
+        if type(value) is Constant or (isinstance(value, Constant) and evaluator is self.outline):
             if isinstance(value.value, str) and is_relative(value.value):
                 yield Literal(value.node, value.module, value.value, value.way)
         elif isinstance(value, Text):
             if is_relative(value.start) and ("/" in value.start or value.start.startswith(".")):
                 yield Literal(value.node, value.module, value.start + "…", value.way)
         elif isinstance(value, Collection) and value.kind != "dict" and depth < 2:
-            for _, source in self.evaluator.items(value):
-                for part in self.evaluator.of(source):
-                    yield from self._literals(part, depth + 1)
+            for _, source in evaluator.items(value):
+                for part in evaluator.of(source):
+                    yield from self._literals(part, depth + 1, evaluator)
         elif isinstance(value, Result) and depth < 6:
             inner = self._base_of(value)
             if isinstance(inner, Source):
-                for part in self.evaluator.of(inner):
-                    for literal in self._literals(part, depth + 1):
+                for part in evaluator.of(inner):
+                    for literal in self._literals(part, depth + 1, evaluator):
                         yield self._widened(literal, value)
             elif inner is not None:
-                for literal in self._literals(inner, depth + 1):
+                for literal in self._literals(inner, depth + 1, evaluator):
                     yield self._widened(literal, value)
 
     @staticmethod
@@ -120,44 +116,49 @@ class Paths:
         """The relative path literals that a function opens."""
         known = self._opened.get(id(scope))
         if known is None:
-            known = self._opened[id(scope)] = self.evaluator.alone(lambda: list(self._find_opened(scope)))
+            known = list(self._find_opened(scope, self.outline))
+            if known:
+                known = self.evaluator.alone(lambda: list(self._find_opened(scope, self.evaluator)))
+            self._opened[id(scope)] = known
         return known
 
-    def _find_opened(self, scope: Scope) -> Iterator[tuple[ast.Call, Literal]]:
+    def _find_opened(self, scope: Scope, evaluator: Evaluator) -> Iterator[tuple[ast.Call, Literal]]:
         assert isinstance(scope.node, FUNCTIONS)
         names = _names_of_openers(scope.module)
         for node in body_nodes(scope.node, nested=False):
             if isinstance(node, ast.Call) and last_name(node.func) in names:
-                source = self.opened(node, scope.module)
-                for literal in self.relative_literals(source) if source is not None else ():
-                    yield node, literal
+                source = _opened(node, scope.module, evaluator)
+                for value in evaluator.of(source) if source is not None else ():
+                    for literal in self._literals(value, 0, evaluator):
+                        yield node, literal
 
-    def opened(self, node: ast.Call, module: Module) -> Source | None:
-        """The path that a call opens, if it opens one."""
-        frame = self.evaluator.frame_at(node, module)
-        for callee in self.evaluator.values(node.func, frame):
-            arguments = self.evaluator.arguments(node, frame)
-            if isinstance(callee, External) and callee.name in OPENERS:
-                return arguments.get(0, "file") or arguments.get(None, "path") or arguments.get(None, "name")
-            if isinstance(callee, Member) and callee.name in OPENING_METHODS and isinstance(node.func, ast.Attribute):
-                return Source(node.func.value, frame)
-        return None
-
-    @staticmethod
-    def is_choice(literal: Literal) -> bool:
-        """A default on the command line: the user's to choose."""
-        return any("parse_args" in hop.text for hop in literal.way)
+    def relative_literals(self, source: Source) -> Iterator[Literal]:
+        """The relative path literals that an expression can be, whole or as its beginning."""
+        for value in self.evaluator.of(source):
+            yield from self._literals(value, 0, self.evaluator)
 
     # parameters that are paths
 
     def is_path_parameter(self, cls: Class, name: str) -> bool:
         """Whether what a class is made with under a name is opened, unresolved, by its methods."""
-        return _Flow(self.evaluator, cls).opens(name)
+        return _Flow(self.outline, cls).opens(name)
 
     def is_path_of_library(self, qualified: str, index: int | None, name: str) -> bool:
         if name and not name.isdigit():
             return bool(PATH_PARAMETERS.search(name))
         return index == 0
+
+
+def _opened(node: ast.Call, module: Module, evaluator: Evaluator) -> Source | None:
+    """The path that a call opens, if it opens one."""
+    frame = evaluator.frame_at(node, module)
+    for callee in evaluator.values(node.func, frame):
+        arguments = evaluator.arguments(node, frame)
+        if isinstance(callee, External) and callee.name in OPENERS:
+            return arguments.get(0, "file") or arguments.get(None, "path") or arguments.get(None, "name")
+        if isinstance(callee, Member) and callee.name in OPENING_METHODS and isinstance(node.func, ast.Attribute):
+            return Source(node.func.value, frame)
+    return None
 
 
 class _Flow:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..semantics import classes
-from ..semantics.calls import Arguments, Frame
+from ..semantics.calls import Frame
 from ..semantics.evaluate import Evaluator
 from ..semantics.module import COMPREHENSIONS, FUNCTIONS, Module, Scope, body_nodes, children
-from ..semantics.values import Class, External, Function, Instance, Member, Method, Partial, Result, Value, qualified
+from ..semantics.values import Class, External, Function, Instance, Member, Method, Partial, Result, Unknown, Value, qualified
 from . import apis
 from .crossings import Crossings, has_no_workers, is_executor
 from .guards import is_guarded, runs_at_import
@@ -18,6 +19,7 @@ from .methods import StartMethods, mp_name
 
 DEEPEST = 6
 LOOPS = (ast.For, ast.AsyncFor)
+LOADER_CALL = re.compile(rb"[Ll]oader\w*\b|\bDL\b")
 
 
 class Start(NamedTuple):
@@ -30,15 +32,17 @@ class Start(NamedTuple):
 
 
 class Starts:
-    def __init__(self, evaluator: Evaluator, crossings: Crossings, methods: StartMethods) -> None:
+    def __init__(
+        self, evaluator: Evaluator, outline: Evaluator, crossings: Crossings, methods: StartMethods
+    ) -> None:
         self.evaluator = evaluator
+        self.outline = outline
         self.crossings = crossings
         self.methods = methods
         self._inside: dict[int, Start | None] = {}
-        self._can_start: dict[int, bool] = {}
+        self._can_start: dict[int, str] = {}
         self._asked: set[int] = set()
-        self._counting = True
-        """Whether a loader without workers is told from others: not where the object that runs it is unknown."""
+        self._with_loaders = True
         self._circles = False
         """Whether an answer was cut off because it was asked for already; a "no" is not kept then."""
 
@@ -51,15 +55,38 @@ class Starts:
 
     def at_import(self, module: Module) -> Iterator[tuple[ast.AST, Start]]:
         """What starts processes when a module is imported: the node at module level, and the start it leads to."""
+        self._with_loaders = self._has_loaders(module)
         frame = self.evaluator.frame_of(module.scope)
         for node in import_nodes(module):
-            if not isinstance(node, (*INTERESTING, *LOOPS)) or is_guarded(self.evaluator, node, module):
+            if not isinstance(node, (*INTERESTING, *LOOPS)) or not self._may_matter(node, module):
+                continue
+            if is_guarded(self.evaluator, node, module):
                 continue
             inner = self.evaluator.frame_in(module.scope_of(node), frame)
             start = self.of_node(node, inner, 0)
             if start is not None:
                 yield node, start
         yield from self._decorated(module)
+
+    def _may_matter(self, node: ast.AST, module: Module) -> bool:
+        """Whether a node can start processes, from definitions alone."""
+        if not isinstance(node, ast.Call):
+            return self._with_loaders
+        frame = self.outline.frame_at(node, module)
+        for callee in self.outline.values(node.func, frame):
+            if isinstance(callee, Unknown) or self._is_start(callee):
+                return True
+            if isinstance(callee, External) and callee.name in apis.CONSUMERS and self._with_loaders:
+                return True
+            function = self._function_of(callee)
+            if function is not None and self.can_start(function.scope, self._with_loaders):
+                return True
+        return False
+
+    def _has_loaders(self, module: Module) -> bool:
+        """Whether a module, or one that it imports itself, makes a loader."""
+        codebase = self.evaluator.codebase
+        return any(codebase.matches(path, LOADER_CALL) for path in (module.path, *codebase.imports(module.path)))
 
     def _decorated(self, module: Module) -> Iterator[tuple[ast.AST, Start]]:
         """Functions that a decorator runs when the module is imported."""
@@ -138,7 +165,7 @@ class Starts:
         if isinstance(value, Result):
             name = value.name.removesuffix("()")
             if name in self.crossings.loaders:
-                return None if self._has_no_workers(value.arguments) else value
+                return None if has_no_workers(self.evaluator, value.arguments) else value
             if depth < 4 and isinstance(value.callee, External):
                 for _, source in value.arguments.all():
                     for inner in self.evaluator.of(source):
@@ -148,12 +175,9 @@ class Starts:
         elif isinstance(value, Instance):
             for base, arguments in classes.library_init(self.evaluator, value):
                 if base in self.crossings.loaders:
-                    return None if self._has_no_workers(arguments) else value
+                    return None if has_no_workers(self.evaluator, arguments) else value
             return self._iterable_loader(value, depth)
         return None
-
-    def _has_no_workers(self, arguments: Arguments) -> bool:
-        return self._counting and has_no_workers(self.evaluator, arguments)
 
     def _iterable_loader(self, value: Instance, depth: int) -> Result | Instance | None:
         """An object whose `__iter__` iterates a loader that it keeps."""
@@ -225,7 +249,7 @@ class Starts:
     def _through(self, callee: Value, node: ast.Call, frame: Frame, depth: int) -> Start | None:
         """The start inside a function of the project that is called."""
         function = self._function_of(callee)
-        if depth >= DEEPEST or function is None or not self.can_start(function.scope):
+        if depth >= DEEPEST or function is None or not self.can_start(function.scope, self._with_loaders):
             return None
         arguments = self.evaluator.arguments(node, frame)
         if isinstance(callee, Partial):
@@ -257,61 +281,82 @@ class Starts:
             self._inside[key] = self._search(frame, depth)
         return self._inside[key]
 
-    def can_start(self, scope: Scope) -> bool:
-        """Whether a function starts processes in any of the ways that the project calls it."""
+    def can_start(self, scope: Scope, with_loaders: bool) -> bool:
+        """Whether a function may start processes; one that iterates what it is given may if there are loaders."""
         known = self._can_start.get(id(scope))
-        if known is not None:
-            return known
+        if known is None:
+            known = self._judge(scope)
+        return known == "starts" or (known == "iterates" and with_loaders)
+
+    def _judge(self, scope: Scope) -> str:
         if id(scope) in self._asked:
             self._circles = True
-            return False
+            return ""
         outer_circles, self._circles = self._circles, False
         self._asked.add(id(scope))
-        outer_counting, self._counting = self._counting, False
-        found = self.evaluator.alone(lambda: self._may_start(scope))
-        self._counting = outer_counting
+        found = self._may_start(scope)
         self._asked.discard(id(scope))
-        if found or not self._circles or not self._asked:
+        if found == "starts" or not self._circles or not self._asked:
             self._can_start[id(scope)] = found
         self._circles = self._circles or outer_circles
         return found
 
-    def _may_start(self, scope: Scope) -> bool:
-        frame = self.evaluator.frame_of(scope)
+    def _may_start(self, scope: Scope) -> str:
+        """starts, iterates (what somebody gives it), or nothing: from definitions alone."""
+        frame = self.outline.frame_of(scope)
         assert isinstance(scope.node, FUNCTIONS)
+        found = ""
         for node in body_nodes(scope.node, nested=False):
-            if not isinstance(node, (*INTERESTING, *LOOPS)):
-                continue
-            inner = self.evaluator.frame_in(scope.module.scope_of(node), frame)
             if isinstance(node, ast.Call):
-                for callee in self.evaluator.values(node.func, inner):
-                    if self._of_callee(callee, node, inner) is not None:
-                        return True
+                inner = self.outline.frame_in(scope.module.scope_of(node), frame)
+                for callee in self.outline.values(node.func, inner):
+                    if self._is_start(callee):
+                        return "starts"
+                    if isinstance(callee, External) and callee.name in apis.CONSUMERS:
+                        found = "iterates"
                     function = self._function_of(callee)
-                    if function is not None and self.can_start(function.scope):
-                        return True
-            elif self.of_node(node, inner, DEEPEST) is not None:
-                return True
-        return False
+                    if function is None:
+                        continue
+                    judged = self._can_start.get(id(function.scope))
+                    if judged is None:
+                        judged = self._judge(function.scope)
+                    if judged == "starts":
+                        return "starts"
+                    found = judged or found
+            elif isinstance(node, (*COMPREHENSIONS, *LOOPS, ast.Starred, ast.YieldFrom, ast.Assign)):
+                found = found if isinstance(node, ast.Assign) else "iterates"
+        return found
+
+    def _is_start(self, callee: Value) -> bool:
+        if mp_name(callee) in ("Pool", "Manager", "spawn", "start_processes"):
+            return True
+        if not isinstance(callee, Member):
+            return False
+        owner = callee.owner
+        if callee.name == "start":
+            return not isinstance(owner, Result) or mp_name(owner.callee) in apis.PROCESS_CLASSES
+        return is_executor(owner) or apis.LAUNCHERS.fullmatch(qualified(callee)) is not None
 
     def _function_of(self, callee: Value) -> Function | None:
         """The function of the project that calling a value runs."""
         if isinstance(callee, Partial):
             return self._function_of(callee.callee)
         if isinstance(callee, Class):
-            return classes.find_method(self.evaluator, callee, "__init__")
+            return classes.find_method(self.outline, callee, "__init__")
         if isinstance(callee, Instance):
-            return classes.find_method(self.evaluator, callee.cls, "__call__")
+            return classes.find_method(self.outline, callee.cls, "__call__")
         if isinstance(callee, Method):
             return callee.function
         return callee if isinstance(callee, Function) else None
 
     def _search(self, frame: Frame, depth: int) -> Start | None:
         scope = frame.scope
-        if not self.can_start(scope):
+        if not self.can_start(scope, self._with_loaders):
             return None
         for node in body_nodes(scope.node, nested=False):
-            if not isinstance(node, (*INTERESTING, *LOOPS)) or self.evaluator.never(node, frame):
+            if not isinstance(node, (*INTERESTING, *LOOPS)) or not self._may_matter(node, scope.module):
+                continue
+            if self.evaluator.never(node, frame):
                 continue
             inner = self.evaluator.frame_in(scope.module.scope_of(node), frame)
             if is_guarded(self.evaluator, node, scope.module, inner):

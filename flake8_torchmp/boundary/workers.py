@@ -51,12 +51,14 @@ class Workers:
     def __init__(
         self,
         evaluator: Evaluator,
+        outline: Evaluator,
         crossings: Crossings,
         methods: StartMethods,
         datasets: Datasets,
         named: tuple[str, ...],
     ) -> None:
         self.evaluator = evaluator
+        self.outline = outline
         self.crossings = crossings
         self.methods = methods
         self.datasets = datasets
@@ -129,19 +131,17 @@ class Workers:
 
     def roots(self, module: Module) -> Iterator[Root]:
         for crossing in self.crossings.of(module):
-            if crossing.parameter.role == "function":
-                kind = "collate" if crossing.api.kind == "loader" else crossing.api.kind
-                if crossing.parameter.keyword in ("worker_init_fn", "initializer"):
-                    kind = "initializer"
-                for value in self.evaluator.of(crossing.source):
-                    for function, receiver in self._functions(value):
-                        yield Root(function, receiver, kind, crossing.text, crossing.methods)
-            elif crossing.parameter.role == "dataset":
-                for hanging in self.crossings.hanging(crossing.source, "dataset"):
-                    if isinstance(hanging.value, Instance):
-                        yield from self._sample_roots(hanging.value.cls, crossing.methods)
+            kind = "collate" if crossing.api.kind == "loader" else crossing.api.kind
+            if crossing.parameter.keyword in ("worker_init_fn", "initializer"):
+                kind = "initializer"
+            is_dataset = crossing.parameter.role == "dataset"
+            for hanging in self.crossings.hanging(crossing.source, crossing.parameter.role):
+                if is_dataset and isinstance(hanging.value, Instance):
+                    yield from self._sample_roots(hanging.value.cls, crossing.methods)
+                for function, receiver in self._functions(hanging.value):
+                    yield Root(function, receiver, "dataset" if is_dataset else kind, crossing.text, crossing.methods)
         for cls in self.crossings.process_classes(module):
-            run = classes.find_method(self.evaluator, cls, "run")
+            run = classes.find_method(self.outline, cls, "run")
             if run is not None:
                 yield Root(run, Instance(cls, None), "process", f"{cls.scope.name}.run", self.methods.of_program(module))
         for cls in self.datasets.of(module):
@@ -157,13 +157,13 @@ class Workers:
 
     def _sample_roots(self, cls: Class, methods: frozenset[str]) -> Iterator[Root]:
         names = [*SAMPLE_METHODS]
-        bases = classes.library_bases(self.evaluator, cls)
+        bases = classes.library_bases(self.outline, cls)
         if any(base in apis.ITERABLE_DATASETS for base in bases):
             names += ITERATION_METHODS
         if any(base in apis.GRAPH_DATASETS for base in bases):
             names.append("get")
         for name in names:
-            method = classes.find_method(self.evaluator, cls, name)
+            method = classes.find_method(self.outline, cls, name)
             if method is not None:
                 yield Root(method, Instance(cls, None), "dataset", f"{cls.scope.name}.{name}", methods)
 
@@ -176,9 +176,9 @@ class Workers:
         elif isinstance(value, Partial):
             yield from self._functions(value.callee)
         elif isinstance(value, Instance):
-            method = classes.find_method(self.evaluator, value.cls, "__call__")
+            method = classes.find_method(self.outline, value.cls, "__call__")
             if method is None:
-                method = classes.find_method(self.evaluator, value.cls, "forward")
+                method = classes.find_method(self.outline, value.cls, "forward")
             if method is not None:
                 yield method, value
 
@@ -190,17 +190,17 @@ class Workers:
         known = self._callees.get(key)
         if known is None:
             self._callees[key] = []
-            known = self._callees[key] = self.evaluator.alone(lambda: list(self._called_by(scope, receiver)))
+            known = self._callees[key] = list(self._called_by(scope, receiver))
         return known
 
     def _called_by(self, scope: Scope, receiver: Value | None) -> Iterator[tuple[Function, Value | None]]:
-        open_frame = self.evaluator.frame_of(scope)
-        frame = self.evaluator.frame(scope, None, open_frame.closure, receiver) if has_receiver(scope) else open_frame
+        open_frame = self.outline.frame_of(scope)
+        frame = self.outline.frame(scope, None, open_frame.closure, receiver) if has_receiver(scope) else open_frame
         assert isinstance(scope.node, FUNCTIONS)
         for node in body_nodes(scope.node):
             if isinstance(node, ast.Call):
-                inner = self.evaluator.frame_in(scope.module.scope_of(node), frame)
-                for value in self.evaluator.values(node.func, inner):
+                inner = self.outline.frame_in(scope.module.scope_of(node), frame)
+                for value in self.outline.values(node.func, inner):
                     yield from self._run_by(value)
                 for argument in node.args:
                     if self._may_be_function(argument, scope):
@@ -212,20 +212,20 @@ class Workers:
     def _may_be_function(self, argument: ast.expr, scope: Scope) -> bool:
         """A name that a definition or an import binds, or a method of the same class."""
         if isinstance(argument, ast.Name):
-            binding = self.evaluator.scope_binding(argument.id, scope.module.scope_of(argument))
+            binding = self.outline.scope_binding(argument.id, scope.module.scope_of(argument))
             return binding is not None and any(b.kind in ("def", "from") for b in binding.bindings[argument.id])
         if not isinstance(argument, ast.Attribute) or not isinstance(argument.value, ast.Name):
             return False
         return argument.value.id == receiver_name(scope)
 
     def _handed_on(self, argument: ast.expr, frame: Frame) -> Iterator[tuple[Function, Value | None]]:
-        for value in self.evaluator.values(argument, frame):
+        for value in self.outline.values(argument, frame):
             if isinstance(value, Function | Method | Partial):
                 yield from self._functions(value)
 
     def _run_by(self, value: Value) -> Iterator[tuple[Function, Value | None]]:
         if isinstance(value, Class):
-            init = classes.find_method(self.evaluator, value, "__init__")
+            init = classes.find_method(self.outline, value, "__init__")
             if init is not None:
                 yield init, Instance(value, None)
         else:
@@ -240,7 +240,7 @@ class Workers:
             if binding.kind == "def" and any(
                 "property" in ast.unparse(item) for item in getattr(binding.node, "decorator_list", ())
             ):
-                yield Function(owner.module.scopes[binding.node], self.evaluator.frame_of(owner))
+                yield Function(owner.module.scopes[binding.node], self.outline.frame_of(owner))
 
 
 def _class_of(receiver: Value | None) -> int:

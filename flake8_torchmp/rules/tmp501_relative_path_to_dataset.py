@@ -15,8 +15,6 @@ from . import rule
 def relative_path_to_dataset(module: Module, model: Model) -> Iterator[Finding]:
     for given in model.dataset_arguments(module):
         for literal in model.paths.relative_literals(given.source):
-            if model.paths.is_choice(literal):
-                continue
             message = (
                 f'relative path "{literal.text}" goes to the dataset {given.dataset} ({given.parameter}=) and resolves '
                 "against whatever folder the process is in when it opens it: make it absolute, "

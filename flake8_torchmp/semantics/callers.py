@@ -46,6 +46,8 @@ class Callers:
 
     def of(self, scope: Scope) -> list[tuple[Arguments, Value | None]]:
         """The calls that may run a function: their arguments, and the object for methods."""
+        if not self.evaluator.asks_callers:
+            return []
         known = self._of.get(id(scope))
         if known is None:
             self._of[id(scope)] = []
@@ -99,6 +101,8 @@ class Callers:
 
     def constructions(self, class_scope: Scope) -> list[tuple[Class, Arguments]]:
         """The calls that make objects of a class or of a subclass that does not have its own `__init__`."""
+        if not self.evaluator.asks_callers:
+            return []
         known = self._made.get(id(class_scope))
         if known is None:
             self._made[id(class_scope)] = []

@@ -62,8 +62,10 @@ MOST_STEPS = 150_000
 
 
 class Evaluator:
-    def __init__(self, codebase: Codebase, deferred: Mapping[str, Deferred]) -> None:
+    def __init__(self, codebase: Codebase, deferred: Mapping[str, Deferred], *, asks_callers: bool = True) -> None:
         self.codebase = codebase
+        self.asks_callers = asks_callers
+        """Whether what a parameter can be is asked of the callers; if not, answers are cheap and see less."""
         self._deferred = deferred
         self.start_afresh()
 
@@ -694,7 +696,16 @@ class Evaluator:
                 yield None, extra.source
             elif extra.kind == "elements":
                 for added in self.of(extra.source):
-                    yield from self.items(added)
+                    yield from self._plain_items(added)
+
+    @staticmethod
+    def _plain_items(value: Value) -> Iterator[tuple[object, Source]]:
+        """The elements that a collection was made with: what was added to it later could lead in circles."""
+        for entry in value.entries if isinstance(value, Collection) else ():
+            yield entry.key, entry.source
+        for extra in value.extras:
+            if extra.kind in ("entry", "element"):
+                yield extra.label or None, extra.source
 
     def elements(self, values: Values) -> Iterator[Value]:
         """What a loop over some values gives."""
