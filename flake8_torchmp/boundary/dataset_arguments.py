@@ -73,7 +73,7 @@ class DatasetArguments:
 
     def _of_project(self, cls: Class, arguments: Arguments, module: Module) -> Iterator[DatasetArgument]:
         for name, source in self._given(cls, arguments):
-            if any(self.paths.relative_literals(source)) and self.paths.is_path_parameter(cls, name):
+            if self.paths.is_path_parameter(cls, name):
                 yield DatasetArgument(cls.scope.name, name, source, module, _line(arguments))
 
     def _given(self, cls: Class, arguments: Arguments) -> Iterator[tuple[str, Source]]:

@@ -9,14 +9,13 @@ from ..semantics.evaluate import Evaluator
 from ..semantics.module import Module
 from ..semantics.values import Class, Instance
 from . import apis
-from .crossings import Crossings, has_no_workers
+from .crossings import Crossings
 
 
 class Datasets:
     def __init__(
-        self, evaluator: Evaluator, outline: Evaluator, crossings: Crossings, bases: tuple[str, ...]
+        self, outline: Evaluator, crossings: Crossings, bases: tuple[str, ...]
     ) -> None:
-        self.evaluator = evaluator
         self.outline = outline
         self.crossings = crossings
         self.bases = frozenset(bases)
@@ -50,7 +49,7 @@ class Datasets:
 
     def loaders_of(self, cls: Class) -> Iterator[bool]:
         """For each loader of the project that is given objects of a class: whether it may have workers."""
-        codebase = self.evaluator.codebase
+        codebase = self.outline.codebase
         for path in codebase.users([cls.scope.module.path]):
             for scopes, has_workers in self._loaders_in(path) if codebase.matches(path, apis.WORDS) else ():
                 if id(cls.scope) in scopes:
@@ -61,20 +60,17 @@ class Datasets:
         known = self._loaders.get(path)
         if known is None:
             self._loaders[path] = []
-            module = self.evaluator.codebase.module(path)
-            found = self.evaluator.alone(lambda: list(self._find(module))) if module is not None else []
-            known = self._loaders[path] = found
+            module = self.outline.codebase.module(path)
+            known = self._loaders[path] = list(self._find(module)) if module is not None else []
         return known
 
     def _find(self, module: Module) -> Iterator[tuple[frozenset[int], bool]]:
-        for call in self.crossings.calls(module):
-            source = call.arguments.get(0, "dataset")
-            if call.api.kind != "loader" or source is None:
-                continue
-            scopes = [
-                id(item.scope)
-                for hanging in self.crossings.hanging(source, "dataset")
-                if isinstance(hanging.value, Instance)
-                for item in classes.project_classes(self.evaluator, hanging.value.cls)
-            ]
-            yield frozenset(scopes), not has_no_workers(self.evaluator, call.arguments)
+        for crossing in self.crossings.of(module):
+            if crossing.parameter.role == "dataset":
+                scopes = [
+                    id(item.scope)
+                    for hanging in crossing.hanging
+                    if isinstance(hanging.value, Instance)
+                    for item in classes.project_classes(self.outline, hanging.value.cls)
+                ]
+                yield frozenset(scopes), crossing.has_workers

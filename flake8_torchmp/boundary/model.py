@@ -17,6 +17,7 @@ from .apis import DEFERRED, LOADER, Api
 from .crossings import Crossings
 from .dataset_arguments import DatasetArgument, DatasetArguments
 from .datasets import Datasets
+from .hanging import Hangings
 from .method_names import MethodNames
 from .methods import StartMethods
 from .paths import Paths
@@ -57,7 +58,7 @@ class Model:
         """Answers from definitions alone: enough for what a name is, and cheap enough for every function."""
         self.methods = StartMethods(self.evaluator, settings)
         self.crossings = Crossings(self.evaluator, self.outline, self.methods, settings.loaders)
-        self.datasets = Datasets(self.evaluator, self.outline, self.crossings, settings.dataset_bases)
+        self.datasets = Datasets(self.outline, self.crossings, settings.dataset_bases)
         self.workers = Workers(
             self.evaluator, self.outline, self.crossings, self.methods, self.datasets, settings.worker_functions
         )
@@ -94,24 +95,23 @@ class Model:
         """All that goes from the parent to workers because of what a module does or defines."""
         known = self._handed_over.get(module.path)
         if known is None:
-            known = self._handed_over[module.path] = self.evaluator.alone(
-                lambda: [*self._by_calls(module), *self._by_datasets(module)]
-            )
+            known = self._handed_over[module.path] = [*self._by_calls(module), *self._by_datasets(module)]
         return known
 
     def _by_calls(self, module: Module) -> Iterator[HandedOver]:
         for crossing in self.crossings.of(module):
             place = (crossing.source.node, crossing.source.frame.module, crossing.text)
-            for hanging in self.crossings.hanging(crossing.source, crossing.parameter.role):
+            for hanging in crossing.hanging if crossing.has_workers else ():
                 yield HandedOver(hanging.value, hanging.way, place, crossing.api, crossing.methods)
 
     def _by_datasets(self, module: Module) -> Iterator[HandedOver]:
         """A dataset class that no loader of the project is given is meant for somebody else's."""
+        hangings = Hangings(self.outline)
         for cls in self.datasets.of(module):
             if not _defines_inside(cls) or any(True for _ in self.datasets.loaders_of(cls)):
                 continue
             place = (cls.node, module, f"the dataset {cls.scope.name}")
-            for hanging in self.crossings.hanging_on(Instance(cls, None), self.evaluator.frame_of(module.scope)):
+            for hanging in hangings.on([Instance(cls, None)], self.outline.frame_of(module.scope)):
                 node = getattr(hanging.value, "node", None)
                 if node is not None and any(item is cls.node for item in ancestors(node)):
                     yield HandedOver(hanging.value, hanging.way, place, UNSEEN_LOADER, self.methods.of_program(module))

@@ -67,9 +67,11 @@ class Paths:
     def __init__(self, evaluator: Evaluator, outline: Evaluator) -> None:
         self.evaluator = evaluator
         self.outline = outline
+        self._parameters: dict[tuple[int, str], bool] = {}
         self._opened: dict[int, list[tuple[ast.Call, Literal]]] = {}
 
     def forget(self) -> None:
+        self._parameters.clear()
         self._opened.clear()
 
     def _literals(self, value: Value, depth: int, evaluator: Evaluator) -> Iterator[Literal]:
@@ -141,7 +143,10 @@ class Paths:
 
     def is_path_parameter(self, cls: Class, name: str) -> bool:
         """Whether what a class is made with under a name is opened, unresolved, by its methods."""
-        return _Flow(self.outline, cls).opens(name)
+        key = (id(cls.scope), name)
+        if key not in self._parameters:
+            self._parameters[key] = _Flow(self.outline, cls).opens(name)
+        return self._parameters[key]
 
     def is_path_of_library(self, qualified: str, index: int | None, name: str) -> bool:
         if name and not name.isdigit():

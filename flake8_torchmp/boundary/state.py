@@ -203,7 +203,7 @@ class State:
         known = self._mutations.get(key)
         if known is None:
             self._mutations[key] = []
-            found = sorted(self.evaluator.alone(lambda: set(self._find(variable))), key=lambda m: (m.module.path, position(m.node)))
+            found = sorted(set(self._find(variable)), key=lambda m: (m.module.path, position(m.node)))
             known = self._mutations[key] = found
         return known
 
@@ -240,8 +240,8 @@ class State:
                 if kind:
                     yield Mutation(change.node, module, kind)
         for name in self._names_in(variable, module):
-            for reference in self._name_nodes(name, module):
-                if isinstance(reference.ctx, ast.Load) and self.of_name(reference, module) == variable:
+            for reference in module.loads(name):
+                if isinstance(reference, ast.Name) and self.of_name(reference, module) == variable:
                     yield from self._through(reference, variable, module)
 
     def _names_in(self, variable: Global, module: Module) -> list[str]:
@@ -253,10 +253,6 @@ class State:
             for name, bindings in module.scope.bindings.items()
             if any(b.kind == "from" and getattr(b.node, "name", "") == variable.name for b in bindings)
         ] or ([variable.name] if module.scope.star_imports else [])
-
-    @staticmethod
-    def _name_nodes(name: str, module: Module) -> list[ast.Name]:
-        return [node for node in ast.walk(module.tree) if isinstance(node, ast.Name) and node.id == name]
 
     def _changes_variable(self, change: Change, root: str, variable: Global, module: Module) -> str:
         """How a change changes a variable: "changed", "rebound" for `module.NAME = …`, or not at all."""
@@ -500,7 +496,7 @@ class State:
         """Where the project names a function, other than in its own body."""
         known = self._references.get(id(scope))
         if known is None:
-            known = self._references[id(scope)] = self.evaluator.alone(lambda: list(self._refer(scope)))
+            known = self._references[id(scope)] = list(self._refer(scope))
         return known
 
     def _refer(self, scope: Scope) -> Iterator[tuple[ast.AST, Module]]:
@@ -514,10 +510,7 @@ class State:
             module = self.evaluator.codebase.module(path)
             if module is None:
                 continue
-            for node in ast.walk(module.tree):
-                named = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-                if named != name or not isinstance(getattr(node, "ctx", None), ast.Load):
-                    continue
+            for node in module.loads(name):
                 if any(item is scope.node for item in ancestors(node)):
                     continue
                 if self._names_function(node, scope, module):

@@ -77,7 +77,7 @@ class Workers:
         known = self._of.get(module.path)
         if known is None:
             self._of[module.path] = []
-            known = self._of[module.path] = self.evaluator.alone(lambda: list(self._reached(module)))
+            known = self._of[module.path] = list(self._reached(module))
         return known
 
     def _reached(self, module: Module) -> Iterator[WorkerFunction]:
@@ -135,7 +135,7 @@ class Workers:
             if crossing.parameter.keyword in ("worker_init_fn", "initializer"):
                 kind = "initializer"
             is_dataset = crossing.parameter.role == "dataset"
-            for hanging in self.crossings.hanging(crossing.source, crossing.parameter.role):
+            for hanging in crossing.hanging if crossing.has_workers else ():
                 if is_dataset and isinstance(hanging.value, Instance):
                     yield from self._sample_roots(hanging.value.cls, crossing.methods)
                 for function, receiver in self._functions(hanging.value):

@@ -57,7 +57,7 @@ MOST_CANDIDATES = 24
 DEEPEST = 50
 """Evaluations inside one another before an answer is UNKNOWN."""
 DEEPEST_CALL = 7
-MOST_STEPS = 150_000
+MOST_STEPS = 12_000
 """Evaluations for one question; a program that needs more is not understood."""
 
 
@@ -172,6 +172,8 @@ class Evaluator:
             self._cut_at = min(self._cut_at, cut_at)
             return found
         outer_cut, self._cut_at = self._cut_at, DEEPEST + 1
+        if not self.asks_callers and not self._running:
+            self.steps = 0
         self.steps += 1
         depth = self._running[key] = len(self._running)
         try:

@@ -136,6 +136,7 @@ class Module:
         self.strings: defaultdict[str, list[ast.Constant]] = defaultdict(list)
         self.scope = Scope(tree, None, self)
         self._lines: list[str] | None = None
+        self._loads: dict[str, list[ast.expr]] | None = None
         self._names: dict[str, list[str]] = {}
         self._scope_of: dict[ast.AST, Scope] = {}
         self.memo: dict[tuple[object, ...], Any] = {}
@@ -158,6 +159,15 @@ class Module:
                         found.append(other)
             self._names[name] = found
         return self._names[name]
+
+    def loads(self, name: str) -> list[ast.expr]:
+        """Where a name or attribute is read."""
+        if self._loads is None:
+            self._loads = {}
+            for node in ast.walk(self.tree):
+                if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+                    self._loads.setdefault(last_name(node), []).append(node)
+        return self._loads.get(name, [])
 
     def calls_of(self, name: str) -> list[ast.Call]:
         """The calls of something by its name or another name for it."""

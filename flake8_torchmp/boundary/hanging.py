@@ -1,0 +1,195 @@
+"""What hangs on a value, so that handing over the value hands over that too."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..semantics import builtin, classes
+from ..semantics.calls import Arguments, Frame
+from ..semantics.evaluate import Evaluator
+from ..semantics.module import Module, dotted
+from ..semantics.values import (
+    Class,
+    Collection,
+    Constant,
+    Function,
+    Hop,
+    Instance,
+    Member,
+    Method,
+    Partial,
+    Result,
+    Source,
+    Value,
+    qualified,
+)
+from . import apis
+
+MOST_HANGING = 400
+
+
+class Hanging(NamedTuple):
+    """Something that crosses because it hangs on what was handed over."""
+
+    value: Value
+    way: tuple[Hop, ...]
+
+
+class Hangings:
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+
+    def of(self, source: Source, role: str) -> Iterator[Hanging]:
+        """All that goes over with an argument, each with the way it takes, the nearest first."""
+        values = self.evaluator.of(source)
+        if role == "values":
+            values = tuple(self.evaluator.elements(values))
+        yield from self.on(list(values), source.frame)
+
+    def on(self, values: list[Value], frame: Frame) -> Iterator[Hanging]:
+        seen: set[tuple[Any, ...]] = set()
+        pending = [(value, value.way) for value in values]
+        while pending and len(seen) < MOST_HANGING:
+            value, way = pending.pop(0)
+            if value.key in seen:
+                continue
+            seen.add(value.key)
+            yield Hanging(value, way)
+            for inner, label in self._held(value):
+                hop = Hop(_node_of(value), _module_of(value) or frame.module, label)
+                pending.append((inner, (*inner.way, hop, *way)))
+
+    def _held(self, value: Value) -> Iterator[tuple[Value, str]]:
+        """What a value holds, so that pickling it pickles that too."""
+        for extra in value.extras:
+            if extra.kind in ("attribute", "entry", "element") and not isinstance(value, Collection | Instance):
+                for inner in self.evaluator.of(extra.source):
+                    yield inner, f".{extra.label}" if extra.kind == "attribute" else "[…]"
+        if isinstance(value, Collection):
+            for index, (key, source) in enumerate(self.evaluator.items(value)):
+                for inner in self.evaluator.of(source):
+                    yield inner, f"[{key!r}]" if key is not None else f"[{index}]"
+        elif isinstance(value, Partial):
+            yield value.callee, "partial"
+            yield from self._arguments_of(value.arguments, "partial")
+        elif isinstance(value, Method):
+            yield value.receiver, f".{value.function.scope.name}"
+        elif isinstance(value, Member):
+            yield value.owner, f".{value.name}"
+        elif isinstance(value, Result):
+            if self._keeps(value):
+                yield from self._arguments_of(value.arguments, qualified(value.callee).rpartition(".")[2])
+                if isinstance(value.callee, Member):
+                    yield value.callee.owner, f".{value.callee.name}()"
+        elif isinstance(value, Instance) and not value.cls.is_local:
+            yield from self._of_instance(value)
+
+    def _arguments_of(self, arguments: Arguments, label: str) -> Iterator[tuple[Value, str]]:
+        for name, source in arguments.all():
+            for inner in self.evaluator.of(source):
+                yield inner, f"{label}[{name}]" if name.isdigit() else f"{label}({name}=)"
+
+    def _keeps(self, value: Result) -> bool:
+        name = value.name.removesuffix("()")
+        if name in apis.NOT_HOLDERS:
+            return False
+        if name in apis.HOLDERS or name.startswith(apis.PIPELINES):
+            return True
+        return builtin.keeps_arguments(value) and not isinstance(value.callee, Member)
+
+    def _of_instance(self, value: Instance) -> Iterator[tuple[Value, str]]:
+        evaluator = self.evaluator
+        reduced = classes.find_method(evaluator, value.cls, "__reduce__") or classes.find_method(
+            evaluator, value.cls, "__reduce_ex__"
+        )
+        if reduced is not None:
+            for inner in evaluator.returned(evaluator.frame(reduced.scope, None, reduced.closure, value)):
+                yield inner, ".__reduce__()"
+            return
+        dropped: frozenset[str] = frozenset()
+        state = classes.find_method(evaluator, value.cls, "__getstate__")
+        if state is not None:
+            if not _copies_attributes(state):
+                for inner in evaluator.returned(evaluator.frame(state.scope, None, state.closure, value)):
+                    yield inner, ".__getstate__()"
+                return
+            dropped = self._dropped(state, value)
+        for extra in value.extras:
+            if extra.kind == "attribute" and extra.label not in dropped:
+                for inner in evaluator.of(extra.source):
+                    yield inner, f".{extra.label}"
+        for name in classes.held_attributes(evaluator, value):
+            if name in dropped:
+                continue
+            for inner in self._attribute(value, name):
+                yield inner, f".{name}"
+        for base, arguments in classes.library_init(evaluator, value):
+            yield from self._arguments_of(arguments, base.rpartition(".")[2])
+
+    def _attribute(self, value: Instance, name: str) -> Iterator[Value]:
+        stored = list(classes.stored(self.evaluator, value, name, WORKER_METHODS))
+        if stored:
+            yield from stored
+        elif classes.is_record(self.evaluator, value.cls):
+            yield from classes.field(self.evaluator, value, name)
+
+    def _dropped(self, state: Function, value: Instance) -> frozenset[str]:
+        """The attributes that a `__getstate__` leaves out or replaces: those it names."""
+        names: set[str] = set()
+        frame = self.evaluator.frame(state.scope, None, state.closure, value)
+        for node in ast.walk(state.node):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                names.add(node.value)
+            elif isinstance(node, ast.Compare | ast.For | ast.comprehension):
+                tables = node.comparators if isinstance(node, ast.Compare) else [node.iter]
+                for table in tables:
+                    for found in self.evaluator.values(table, frame) if isinstance(table, ast.Name | ast.Attribute) else ():
+                        names |= {
+                            str(item.value)
+                            for _, entry in self.evaluator.items(found)
+                            for item in self.evaluator.of(entry)
+                            if isinstance(item, Constant)
+                        }
+        return frozenset(names)
+
+
+WORKER_METHODS = frozenset(("__getitem__", "__getitems__", "__iter__", "__next__", "__setstate__", "run"))
+"""Methods that run behind the boundary: what they store was never handed over."""
+
+
+def _copies_attributes(state: Function) -> bool:
+    for node in ast.walk(state.node):
+        if isinstance(node, ast.Attribute) and node.attr in ("__dict__", "__getstate__"):
+            return True
+        if isinstance(node, ast.Call) and dotted(node.func) in ("vars", "super"):
+            return True
+    return False
+
+
+def _node_of(value: Value) -> ast.AST:
+    if isinstance(value, Result | Partial):
+        return value.arguments.call
+    if isinstance(value, Instance):
+        return value.arguments.call if value.arguments is not None else value.cls.node
+    if isinstance(value, Method):
+        return value.function.node  # type: ignore[no-any-return]
+    if isinstance(value, Member):
+        return _node_of(value.owner)
+    node: ast.AST = getattr(value, "node", ast.Pass(lineno=1, col_offset=0))
+    return node
+
+
+def _module_of(value: Value) -> Module | None:
+    if isinstance(value, Result | Partial):
+        return value.arguments.frame.module
+    if isinstance(value, Instance):
+        return value.arguments.frame.module if value.arguments is not None else value.cls.scope.module
+    if isinstance(value, Method):
+        return value.function.scope.module
+    if isinstance(value, Member):
+        return _module_of(value.owner)
+    if isinstance(value, Function | Class):
+        return value.scope.module
+    return getattr(value, "module", None)
