@@ -14,12 +14,14 @@ from pathlib import Path
 import hypothesmith
 import pytest
 from bad_files import BAD_FILES, STRANGE_FILES
+from checking import lay_out
 from circles import CIRCLES
-from fixture_format import FOLDER, fixtures, read
+from fixture_format import fixtures, read
 from hypothesis import HealthCheck, given, settings, strategies
 
 from flake8_torchmp import engine
 from flake8_torchmp.settings import Settings
+from flake8_torchmp.source import project_root
 
 PROGRAMS = fixtures()
 WORDS = "import multiprocessing as mp\nfrom torch.utils.data import DataLoader, Dataset\n"
@@ -67,15 +69,21 @@ def test_installed_packages() -> None:
     assert crashes(matter + random.Random(0).sample(others, min(200, len(others)))) == []
 
 
-def test_prefilter_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files that are not even parsed have no findings where they are."""
-    folders = [str(FOLDER), sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")]
-    paths = [path for folder in folders for path in python_files(folder, leave_out=("site-packages",))]
-    left_out = [path for path in paths if not engine.can_matter(Path(path).read_bytes())]
+def test_prefilter_loses_nothing(tmp_path: Path) -> None:
+    """Nothing comes from the files that are not looked into, if they are looked into all the same."""
+    lay_out(PROGRAMS, tmp_path)
+    paths = [str(tmp_path / program.name / file) for program in PROGRAMS for file in program.files]
+    library = python_files(sysconfig.get_path("stdlib"), leave_out=("site-packages",))
+    paths += random.Random(0).sample(library, min(300, len(library)))
+    projects: dict[Path, engine.Project] = {}
+    left_out = 0
+    for path in paths:
+        root = project_root(path)
+        project = projects.setdefault(root, engine.Project(root, Settings()))
+        if not project.is_seed(path):
+            left_out += 1
+            assert project.findings_from(path) == [], path
     assert left_out
-    monkeypatch.setattr(engine, "can_matter", lambda _: True)
-    for path, findings, _ in engine.check(random.Random(0).sample(left_out, min(1000, len(left_out))), Settings()):
-        assert findings == [], path
 
 
 def findings_in(source: str, tmp_path: Path) -> None:
