@@ -10,10 +10,22 @@ from ..semantics import classes
 from ..semantics.calls import Arguments, parameters
 from ..semantics.evaluate import Evaluator
 from ..semantics.module import FUNCTIONS, Module
-from ..semantics.values import Class, External, Function, Method, Source, Unknown, Value
+from ..semantics.values import (
+    Class,
+    Collection,
+    Constant,
+    External,
+    Function,
+    Method,
+    Result,
+    Source,
+    Text,
+    Unknown,
+    Value,
+)
 from .apis import is_dataset_name
 from .datasets import Datasets
-from .paths import Paths
+from .paths import Paths, is_relative
 
 
 class DatasetArgument(NamedTuple):
@@ -73,8 +85,17 @@ class DatasetArguments:
 
     def _of_project(self, cls: Class, arguments: Arguments, module: Module) -> Iterator[DatasetArgument]:
         for name, source in self._given(cls, arguments):
-            if self.paths.is_path_parameter(cls, name):
+            if self._may_be_path(source) and self.paths.is_path_parameter(cls, name):
                 yield DatasetArgument(cls.scope.name, name, source, module, _line(arguments))
+
+    def _may_be_path(self, source: Source) -> bool:
+        """Whether an argument can be a relative path, as far as definitions alone tell."""
+        frame = self.outline.frame_at(source.node, source.frame.module)
+        return any(
+            isinstance(value, Unknown | Result | Collection | Text)
+            or (isinstance(value, Constant) and isinstance(value.value, str) and is_relative(value.value))
+            for value in self.outline.values(source.node, frame)
+        )
 
     def _given(self, cls: Class, arguments: Arguments) -> Iterator[tuple[str, Source]]:
         """What each parameter of a constructor gets: an argument, or the default that the call leaves in force."""

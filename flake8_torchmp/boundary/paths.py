@@ -207,7 +207,8 @@ class _Flow:
         names = set(names)
         receiver = receiver_name(scope)
         assert isinstance(scope.node, FUNCTIONS)
-        for node in body_nodes(scope.node):
+        nodes = body_nodes(scope.node)
+        for node in nodes:
             if isinstance(node, ast.Assign):
                 self._assign(node.targets, node.value, names, receiver)
             elif isinstance(node, ast.AnnAssign) and node.value is not None:
@@ -216,7 +217,7 @@ class _Flow:
                 self._assign([node.target], node.iter, names, receiver)
         return any(
             self._call(node, scope, names, receiver, depth)
-            for node in body_nodes(scope.node)
+            for node in nodes
             if isinstance(node, ast.Call)
         )
 

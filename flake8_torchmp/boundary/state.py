@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..semantics import classes
 from ..semantics.evaluate import Evaluator
 from ..semantics.flow import Condition, conditions, facts, reaching
-from ..semantics.module import DEFINITIONS, FUNCTIONS, Binding, Change, Module, Scope, ancestors, body_nodes, dotted, position, root_name, up
+from ..semantics.module import DEFINITIONS, FUNCTIONS, Binding, Change, Module, Scope, ancestors, body_nodes, dotted, last_name, position, root_name, up
 from ..semantics.values import Class, Collection, External, Function, Instance, Member, Method, ModuleValue, Result, Value
-from .apis import PRIMITIVES, WORDS
+from .apis import PRIMITIVES
 from .guards import is_guarded
 from .methods import mp_name
 
@@ -486,11 +486,10 @@ class State:
 
     def _is_entry(self, scope: Scope) -> bool:
         """A function that nobody in the project refers to, and that does the work of a program."""
-        node: Any = scope.node
         if scope.name == "main":
             return True
-        text = ast.get_source_segment(scope.module.data.decode("utf-8", "replace"), node) or ""
-        return bool(WORDS.search(text.encode())) and "oader(" in text
+        assert isinstance(scope.node, FUNCTIONS)
+        return any(isinstance(n, ast.Call) and last_name(n.func).endswith("oader") for n in body_nodes(scope.node))
 
     def references(self, scope: Scope) -> list[tuple[ast.AST, Module]]:
         """Where the project names a function, other than in its own body."""

@@ -164,9 +164,14 @@ class Module:
         """Where a name or attribute is read."""
         if self._loads is None:
             self._loads = {}
-            for node in ast.walk(self.tree):
+            stack: list[ast.AST] = [self.tree]
+            while stack:
+                node = stack.pop()
                 if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
                     self._loads.setdefault(last_name(node), []).append(node)
+                stack += children(node)
+            for nodes in self._loads.values():
+                nodes.sort(key=position)
         return self._loads.get(name, [])
 
     def calls_of(self, name: str) -> list[ast.Call]:
@@ -263,32 +268,44 @@ def last_name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else ""
 
 
-def body_nodes(function: FunctionNode, *, nested: bool = True) -> Iterator[ast.AST]:
+def body_nodes(function: FunctionNode, *, nested: bool = True) -> list[ast.AST]:
     """The nodes of a function's body in source order, with or without the functions and classes inside it."""
-    body = [function.body] if isinstance(function, ast.Lambda) else function.body
-    stack: list[ast.AST] = list(reversed(body))
+    name = "_torchmp_nested" if nested else "_torchmp_body"
+    known: list[ast.AST] | None = getattr(function, name, None)
+    if known is None:
+        known = list(_walk_body(function, nested))
+        setattr(function, name, known)
+    return known
+
+
+def _walk_body(function: FunctionNode, nested: bool) -> Iterator[ast.AST]:
+    stack: list[ast.AST] = [function.body] if isinstance(function, ast.Lambda) else list(reversed(function.body))
     while stack:
         node = stack.pop()
-        yield node
-        if not nested and isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+        kind = node.__class__
+        if kind in _UNINTERESTING:
             continue
-        stack.extend(reversed(list(children(node))))
-
-
-_CHILD_FIELDS: dict[type, tuple[str, ...]] = {}
-_LEAVES = (ast.expr_context, ast.operator, ast.boolop, ast.unaryop, ast.cmpop)
+        yield node
+        if nested or kind not in _DEFINING:
+            parts = children(node)
+            parts.reverse()
+            stack += parts
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """The parts of a node, in source order."""
+    """The parts of a node that matter, in source order: no contexts, operators or identifiers."""
     found: list[ast.AST] = []
-    for field in node._fields:
+    for field in _fields(node.__class__):
         value = getattr(node, field, None)
         if value.__class__ is list:
-            found.extend(item for item in value if isinstance(item, ast.AST))
-        elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
+            found += [item for item in value if isinstance(item, ast.AST)]
+        elif value is not None:
             found.append(value)
     return found
+
+
+_DEFINING = frozenset((*FUNCTIONS, ast.ClassDef))
+_UNINTERESTING = frozenset((ast.Constant, ast.Pass, ast.Break, ast.Continue))
 
 
 class _Walk:
@@ -312,21 +329,11 @@ class _Walk:
                 handler(self, node, scope)
 
     def _push_children(self, node: Any, scope: Scope) -> None:
-        found = []
-        for field in _fields(node.__class__):
-            value = getattr(node, field, None)
-            if value is None:
-                continue
-            if value.__class__ is list:
-                for item in value:
-                    if isinstance(item, ast.AST):
-                        item._torchmp_up = node  # type: ignore[attr-defined]
-                        found.append((item, scope))
-            else:
-                value._torchmp_up = node
-                found.append((value, scope))
+        found = [(child, scope) for child in children(node)]
+        for child, _ in found:
+            child._torchmp_up = node  # type: ignore[attr-defined]
         found.reverse()
-        self.stack.extend(found)
+        self.stack += found
 
     def _push(self, parent: ast.AST, nodes: Any, scope: Scope) -> None:
         for node in reversed(nodes):
@@ -550,7 +557,7 @@ class _Walk:
 
 _FIELD_CACHE: dict[type, tuple[str, ...]] = {}
 _SKIPPED_FIELDS = frozenset(
-    ("ctx", "op", "ops", "id", "attr", "arg", "name", "asname", "lineno", "kind", "type_comment", "returns")
+    "ctx op ops id attr arg name asname kind type_comment conversion is_async level module".split()
 )
 
 
@@ -560,11 +567,7 @@ def _fields(kind: type) -> tuple[str, ...]:
     if fields is None:
         names: tuple[str, ...] = getattr(kind, "_fields", ())
         keep = [name for name in names if name not in _SKIPPED_FIELDS]
-        if kind is ast.Subscript:
-            keep = ["value", "slice"]
-        elif kind in (ast.FormattedValue,):
-            keep = ["value", "format_spec"]
-        elif kind in (ast.MatchSingleton, ast.TypeIgnore, ast.Global, ast.Nonlocal, ast.ImportFrom):
+        if kind in (ast.MatchSingleton, ast.Constant, ast.TypeIgnore, ast.Global, ast.Nonlocal):
             keep = []
         elif kind is ast.MatchClass:
             keep = ["cls", "patterns", "kwd_patterns"]
