@@ -26,6 +26,7 @@ RANDOM_TENSORS = frozenset(
     "torch.rand torch.randn torch.randint torch.randperm torch.normal torch.bernoulli torch.multinomial "
     "uuid.uuid4 uuid.uuid1 tempfile.mkdtemp tempfile.mkstemp".split()
 )
+CODE_MAKERS = frozenset("getLogger get_logger compile TypeVar ParamSpec namedtuple NamedTuple NewType Struct".split())
 GENERATORS = frozenset(("RandomState", "Generator", "default_rng", "Random", "SystemRandom", "SeedSequence", "PCG64"))
 SEEDING = frozenset(
     "random.seed numpy.random.seed torch.manual_seed torch.random.manual_seed "
@@ -184,8 +185,11 @@ class State:
         return is_guarded(self.evaluator, binding.node, module)
 
     def is_variable(self, variable: Global) -> bool:
-        """Whether it holds data: no function, class, module or import."""
-        return all(b.kind in ("assign", "unpack", "augmented", "for", "with", "walrus") for b in variable.bindings)
+        """Whether it holds data: no function, class, module or import, nothing that is code rather than state."""
+        return all(
+            b.kind in ("assign", "unpack", "augmented", "for", "with", "walrus") and not _is_code(b.value)
+            for b in variable.bindings
+        )
 
     def is_constant_by_type(self, variable: Global) -> bool:
         """Marked by its author as never changing."""
@@ -475,9 +479,11 @@ class State:
 
     def _phase(self, scope: Scope) -> str:
         outer = scope.parent.enclosing_function() if scope.parent is not None else None
-        phases = {self.phase(node, module) for node, module in self.references(scope)}
-        if outer is not None:
-            phases.add(self.phase_of(outer))
+        phases = {self.phase_of(outer)} if outer is not None else set()
+        for node, module in self.references(scope):
+            if "parent" in phases:
+                break
+            phases.add(self.phase(node, module))
         if "parent" in phases:
             return "parent"
         if phases - {"unknown"}:
@@ -505,7 +511,11 @@ class State:
             return
         if name == "__init__" and owner.is_class:
             name = owner.name
-        for path in self.evaluator.codebase.mentioning(name, scope.module.path):
+        paths = self.evaluator.codebase.mentioning(name, scope.module.path)
+        if owner.is_class:
+            named = self.evaluator.codebase.mentioning(owner.name, scope.module.path)
+            paths = [path for path in paths if path in named]
+        for path in paths:
             module = self.evaluator.codebase.module(path)
             if module is None:
                 continue
@@ -600,6 +610,11 @@ class State:
     def is_primitive(self, variable: Global) -> bool:
         """A queue, lock or shared value of multiprocessing, made when the module is imported."""
         return any(isinstance(v, Result) and mp_name(v.callee) in PRIMITIVES for v in self.values(variable))
+
+
+def _is_code(value: ast.expr | None) -> bool:
+    """A logger, a compiled pattern, a type: the same in each process, and not changed."""
+    return isinstance(value, ast.Call) and last_name(value.func) in CODE_MAKERS
 
 
 def _draws_at_random(name: str) -> bool:

@@ -39,14 +39,16 @@ def _is_state(variable: Global, model: Model) -> bool:
 def _changed_in_parent(variable: Global, model: Model) -> Mutation | None:
     """The first change that only the parent sees; None where workers set it for themselves."""
     found = None
-    for mutation in model.state.mutations(variable):
+    mutations = model.state.mutations(variable)
+    phases = [model.state.phase(mutation.node, mutation.module) for mutation in mutations]
+    for mutation, phase in zip(mutations, phases) if "parent" in phases else ():
         function = mutation.module.scope_of(mutation.node).enclosing_function()
         if function is not None and model.workers.runs(function):
             if mutation.kind == "rebound" or model.workers.sets_up(function):
                 return None
             if not model.state.is_called_by_parent(function, model.workers):
                 continue
-        if found is None and model.state.phase(mutation.node, mutation.module) == "parent":
+        if found is None and phase == "parent":
             found = mutation
     return found
 

@@ -17,17 +17,16 @@ from . import rule
 @rule("TMP402", "global-changed-in-worker")
 def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
-        if model.workers.sets_up(worker.scope):
+        changed = [item for item in model.state.changed_by(worker.scope) if model.state.is_variable(item[1])]
+        read = [item for item in model.state.read_by(worker.scope) if model.state.is_primitive(item[1])]
+        if not (changed or read) or model.workers.sets_up(worker.scope):
             continue
-        changed = list(model.state.changed_by(worker.scope))
-        for node, variable in changed:
-            if model.state.is_primitive(variable):
-                if worker.methods - {"fork"}:
-                    yield from _unshared(node, variable, worker, model)
-            elif model.state.is_variable(variable) and model.state.is_read_by_parent(variable, model.workers):
-                yield _lost(node, variable, worker, model)
-        for node, variable in model.state.read_by(worker.scope) if worker.methods - {"fork"} else ():
-            if model.state.is_primitive(variable) and variable not in [other for _, other in changed]:
+        known = [variable for _, variable in changed]
+        for node, variable in (*changed, *(item for item in read if item[1] not in known)):
+            if not model.state.is_primitive(variable):
+                if model.state.is_read_by_parent(variable, model.workers):
+                    yield _lost(node, variable, worker, model)
+            elif worker.methods - {"fork"}:
                 yield from _unshared(node, variable, worker, model)
 
 

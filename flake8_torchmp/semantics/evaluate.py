@@ -25,7 +25,7 @@ from .calls import (
 )
 from .callers import Callers, Deferred
 from .codebase import Codebase
-from .flow import conditions, facts, reaching, reaching_end
+from .flow import Condition, conditions, facts, reaching, reaching_end
 from .module import ADDING, COMPREHENSIONS, Binding, Change, Module, Scope, up
 from .values import (
     UNKNOWN,
@@ -57,7 +57,7 @@ MOST_CANDIDATES = 24
 DEEPEST = 50
 """Evaluations inside one another before an answer is UNKNOWN."""
 DEEPEST_CALL = 7
-MOST_STEPS = 12_000
+MOST_STEPS = 4_000
 """Evaluations for one question; a program that needs more is not understood."""
 
 
@@ -901,11 +901,7 @@ class Evaluator:
         """Whether a node is known not to run in a frame."""
         if frame.arguments is None and not (isinstance(frame.receiver, Instance) and frame.receiver.arguments):
             return False
-        for condition in conditions(node):
-            for test, holds in facts(condition):
-                if isinstance(test, ast.Name | ast.Attribute | ast.Constant | ast.Compare) and self.truth(test, frame) is (not holds):
-                    return True
-        return False
+        return any(self.truth(test, frame) is (not holds) for test, holds in _decidable_facts(node, frame.module))
 
     # classes
 
@@ -916,6 +912,19 @@ class Evaluator:
             self._mro[key] = (cls,)
             self._mro[key] = classes.linearize(self, cls)
         return self._mro[key]
+
+
+def _decidable_facts(node: ast.AST, module: Module) -> list[Condition]:
+    key = ("facts", node)
+    known: list[Condition] | None = module.memo.get(key)
+    if known is None:
+        known = module.memo[key] = [
+            fact
+            for condition in conditions(node)
+            for fact in facts(condition)
+            if isinstance(fact.test, ast.Name | ast.Attribute | ast.Constant | ast.Compare)
+        ]
+    return known
 
 
 def _truth(value: Value) -> bool | None:
