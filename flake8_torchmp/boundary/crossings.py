@@ -254,6 +254,10 @@ class Crossings:
         found = self.evaluator.codebase.find(origin.module or "", module.path, origin.level)
         if found is None or not found[1] or not self.evaluator.codebase.matches(found[1], apis.WORDS):
             return False
+        codebase = self.outline.codebase
+        name = binding.node.name
+        if name not in codebase.derived_names(apis.WORDS) and not codebase.binds(found[1], name):
+            return False
         values = self.outline.bound(binding, self.outline.frame_of(binding.scope))
         return any(isinstance(v, External | Class | Partial) and self._api(v) for v in values)
 

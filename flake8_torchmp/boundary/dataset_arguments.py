@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..semantics import classes
 from ..semantics.calls import Arguments, parameters
 from ..semantics.evaluate import Evaluator
-from ..semantics.module import FUNCTIONS, Module
+from ..semantics.module import FUNCTIONS, Binding, Module, last_name, root_name, up
 from ..semantics.values import (
     Class,
     Collection,
@@ -23,7 +23,7 @@ from ..semantics.values import (
     Unknown,
     Value,
 )
-from .apis import is_dataset_name
+from .apis import WORDS, is_dataset_name
 from .datasets import Datasets
 from .paths import Paths, is_relative
 
@@ -50,7 +50,7 @@ class DatasetArguments:
                 yield from self._of_call(call, module)
 
     def _of_call(self, call: ast.Call, module: Module) -> Iterator[DatasetArgument]:
-        if not _may_make_object(call.func):
+        if not self._may_make_dataset(call.func, module):
             return
         outlined = self.outline.values(call.func, self.outline.frame_at(call, module))
         if not any(self._makes_dataset(callee) for callee in outlined):
@@ -68,6 +68,28 @@ class DatasetArguments:
                 cls = Class(owner, callee.function.closure.closure if callee.function.closure else None)
                 if self.datasets.is_dataset(cls):
                     yield from self._of_project(cls, arguments, module)
+
+    def _may_make_dataset(self, function: ast.expr, module: Module) -> bool:
+        """Going by the name: a class that may be a dataset, something of a library, or a variable for a class."""
+        name = last_name(function)
+        if name == "__init__" or name in self.outline.codebase.derived_names(WORDS) or name in self.datasets.names:
+            return True
+        if name[:1].isupper():
+            root = root_name(function)
+            bindings = module.scope.bindings.get(root, ())
+            return any(self._is_of_library(binding, module) for binding in bindings)
+        return "dataset" in name.lower() or name.lower().endswith(("class", "cls"))
+
+    def _is_of_library(self, binding: Binding, module: Module) -> bool:
+        """Imported from elsewhere, or under another name than its own."""
+        origin: Any = up(binding.node)
+        if binding.kind == "import":
+            return True
+        if binding.kind != "from":
+            return binding.kind == "assign"
+        return getattr(binding.node, "asname", None) is not None or not self.outline.codebase.find(
+            origin.module or "", module.path, origin.level
+        )
 
     def _makes_dataset(self, callee: Value) -> bool:
         if isinstance(callee, External):
@@ -121,12 +143,6 @@ class DatasetArguments:
             elif parameter.default is not None and not arguments.is_open:
                 assert init.closure is not None
                 yield name, Source(parameter.default, init.closure)
-
-
-def _may_make_object(function: ast.expr) -> bool:
-    """Classes are named with a capital, or kept in variables and attributes that say so."""
-    name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
-    return name == "__init__" or name[:1].isupper() or "dataset" in name.lower() or name.lower().endswith(("class", "cls")) or name == "cls"
 
 
 def _line(arguments: Arguments) -> int:

@@ -19,6 +19,7 @@ class Datasets:
         self.outline = outline
         self.crossings = crossings
         self.bases = frozenset(bases)
+        self.names = frozenset(name.rpartition(".")[2] for name in bases)
         self._loaders: dict[str, list[tuple[frozenset[int], bool]]] = {}
 
     def forget(self) -> None:

@@ -19,6 +19,8 @@ _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
 _IMPORTED_NAME = re.compile(rb"(\w+|\*)(?:[ \t]+as[ \t]+\w+)?[\s,)]*")
+_CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)
+_WORD = re.compile(rb"\w+")
 _COMMENT = re.compile(rb"#[^\n]*")
 
 
@@ -46,6 +48,8 @@ class Codebase:
         self._folders: set[str] = set()
         self._tops: dict[str, list[str]] = {}
         self._imports: dict[str, tuple[str, ...]] = {}
+        self._derived: dict[bytes, dict[str, frozenset[str]]] = {}
+        self._names: dict[bytes, frozenset[str]] = {}
         self._matches: dict[tuple[str, bytes], bool] = {}
         self._mentioning: dict[tuple[str, str], list[str]] = {}
         self._users: dict[str, list[str]] = {}
@@ -273,6 +277,43 @@ class Codebase:
                     if imported != file:
                         self._importers.setdefault(imported, []).append(file)
         return self._importers.get(path, [])
+
+    def derived_from(self, pattern: re.Pattern[bytes]) -> dict[str, frozenset[str]]:
+        """By file, its classes that derive, going by names alone, from classes whose names match."""
+        known = self._derived.get(pattern.pattern)
+        if known is not None:
+            return known
+        bases: dict[str, list[tuple[str, frozenset[bytes]]]] = {}
+        subclasses: dict[bytes, set[bytes]] = {}
+        for path in self.files:
+            for name, listed in _CLASS.findall(self.data(path)):
+                words = frozenset(_WORD.findall(listed))
+                bases.setdefault(path, []).append((name.decode(), words))
+                for word in words:
+                    subclasses.setdefault(word, set()).add(name)
+        wanted = {base for base in subclasses if pattern.search(base)}
+        pending = list(wanted)
+        while pending:
+            for name in subclasses.get(pending.pop(), ()):
+                if name not in wanted:
+                    wanted.add(name)
+                    pending.append(name)
+        found = {
+            path: frozenset(name for name, words in listed if words & wanted) for path, listed in bases.items()
+        }
+        known = self._derived[pattern.pattern] = {path: names for path, names in found.items() if names}
+        return known
+
+    def derived_names(self, pattern: re.Pattern[bytes]) -> frozenset[str]:
+        key = b"names of " + pattern.pattern
+        if key not in self._names:
+            self._names[key] = frozenset(n for names in self.derived_from(pattern).values() for n in names)
+        return self._names[key]
+
+    def binds(self, path: str, name: str) -> bool:
+        """Whether a file gives something a name by assignment or by renaming an import, going by its bytes."""
+        word = re.escape(name.encode())
+        return re.search(rb"^[ \t]*" + word + rb"[ \t]*[:=]|\bas[ \t]+" + word + rb"\b", self.data(path), re.M) is not None
 
     def matches(self, path: str, pattern: re.Pattern[bytes]) -> bool:
         """Whether a file's bytes hold something."""
