@@ -1,4 +1,79 @@
-"""TMP101 fork-start-method: the start method fork is chosen by name
+"""TMP101 fork-start-method: fork is chosen by name as the start method
+
+## What happens
+`fork` copies the parent as it is: its memory, its open files and sockets, the state of every lock, but only the one
+thread that called it. Whatever the other threads of the parent were doing stays half done in the child for ever.
+
+torch has such threads as soon as it has run one large CPU operation: the OpenMP pool. The forked child inherits a
+runtime that believes in threads which do not exist, and its first parallel operation waits for them without end. The
+same happens to a lock that another thread held (logging, a tokenizer, a data base driver). After CUDA was used the
+child raises "Cannot re-initialize CUDA in forked subprocess", and open files and sockets are shared with one offset.
+
+Python draws the same conclusion: macOS has used spawn since 3.8, Python 3.12 warns when a process with threads forks,
+and since Python 3.14 Linux uses forkserver. Code that names fork keeps the old danger on all of them, and raises
+ValueError on Windows, which has no fork.
+
+The rule reports the text "fork" where it is written, if it reaches `set_start_method`, `get_context`,
+`DataLoader(multiprocessing_context=...)`, `start_processes(start_method=...)` or an executor's `mp_context`, also as a
+parameter's default, a constant or an entry of a dict.
+
+## Fails
+```python
+import torch
+import torch.multiprocessing as mp
+
+
+def gram(size):
+    x = torch.ones(size, size)
+    return (x @ x).trace().item()
+
+
+def main():
+    print("parent", gram(1024))
+    with mp.get_context("fork").Pool(2) as pool:
+        print("workers", pool.map_async(gram, [1024, 1024]).get(timeout=10))
+
+
+if __name__ == "__main__":
+    main()
+```
+```text
+multiprocessing.context.TimeoutError
+```
+Without the timeout it would wait for ever.
+
+## Works
+```python
+import torch
+import torch.multiprocessing as mp
+
+
+def gram(size):
+    x = torch.ones(size, size)
+    return (x @ x).trace().item()
+
+
+def main():
+    print("parent", gram(1024))
+    with mp.get_context("spawn").Pool(2) as pool:
+        print("workers", pool.map_async(gram, [1024, 1024]).get(timeout=60))
+
+
+if __name__ == "__main__":
+    main()
+```
+
+## What it does not see
+- A name that comes from outside: the command line (only an option's default is seen), the environment, a YAML file.
+- fork that is nobody's choice: the default of Linux before Python 3.14. TMP901, off by default, asks for a choice.
+- Whether the parent has really used threads, CUDA or a socket before it forks. A program that forks first of all and
+  never uses torch in the parent works; TMP801 looks at threads that are started before.
+- `os.fork()`, which is TMP802.
+
+## How to silence it
+Write `# noqa: TMP101` on the line with the text "fork". For a file or a folder use flake8's per-file-ignores in
+setup.cfg, for the project `extend-ignore = TMP101` there, or their counterparts in the tool's own table of
+pyproject.toml. The setting `torchmp-start-method` names the method that the message recommends.
 """
 
 from __future__ import annotations

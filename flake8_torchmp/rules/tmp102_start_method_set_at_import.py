@@ -1,4 +1,66 @@
-"""TMP102 start-method-set-at-import: the start method is set when the module is imported
+"""TMP102 start-method-set-at-import: set_start_method runs when the module is imported
+
+## What happens
+A spawned or forkserved child starts as an empty interpreter. It is told its start method first, then it imports the
+parent's main module, and the modules that it uses. A `set_start_method` at module level, or in a function that module
+level calls, runs once more there, finds the method set, and raises "context has already been set": the child dies
+before it has done anything. A DataLoader then reports that its worker exited unexpectedly, an executor is broken, and a
+Pool starts new workers, which die as well, without end.
+
+It makes no difference what the default of the platform is: the call itself makes spawn the method. Under fork nothing
+is imported again, so `set_start_method("fork")` at import is not reported here (TMP101 has its own opinion of it).
+
+## Fails
+```python
+import torch
+import torch.multiprocessing as mp
+from torch.utils.data import DataLoader, TensorDataset
+
+mp.set_start_method("spawn")
+
+
+def main():
+    for (batch,) in DataLoader(TensorDataset(torch.arange(4)), batch_size=2, num_workers=1):
+        print(batch)
+
+
+if __name__ == "__main__":
+    main()
+```
+```text
+RuntimeError: context has already been set
+RuntimeError: DataLoader worker (pid(s) 25392) exited unexpectedly
+```
+
+## Works
+```python
+import torch
+import torch.multiprocessing as mp
+from torch.utils.data import DataLoader, TensorDataset
+
+
+def main():
+    for (batch,) in DataLoader(TensorDataset(torch.arange(4)), batch_size=2, num_workers=1):
+        print(batch)
+
+
+if __name__ == "__main__":
+    mp.set_start_method("spawn")
+    main()
+```
+Where the call has to stay at module level, `force=True`, `try` with `except RuntimeError`, or a test of
+`get_start_method(allow_none=True)` make it harmless.
+
+## What it does not see
+- A module that sets the method at import and that no child ever imports: it is reported all the same, because whether a
+  child imports it is one refactoring away.
+- Calls by way of `getattr`, `exec` or a plug-in that is found at run time.
+- A second call in the same process. That is TMP103.
+
+## How to silence it
+Write `# noqa: TMP102` on the line of the call, ignore the code in setup.cfg (`extend-ignore = TMP102`), or for one
+file with per-file-ignores. `multiprocessing.parent_process() is None` is no way out: it holds while a child imports the
+main module.
 """
 
 from __future__ import annotations

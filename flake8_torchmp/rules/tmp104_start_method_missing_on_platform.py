@@ -1,4 +1,63 @@
-"""TMP104 start-method-missing-on-platform: a start method that a target platform does not have
+"""TMP104 start-method-missing-on-platform: the start method does not exist on every target platform
+
+## What happens
+`forkserver` and `fork` need a Unix. On Windows there is only `spawn`, and `get_context`, `set_start_method` and
+`start_processes` raise ValueError for the others, a DataLoader too. The program works for its author and stops at its
+first line for every colleague on Windows.
+
+The rule reports the text "forkserver" where it is written, if it reaches such a call, if Windows is among the
+configured target platforms, and if nothing on the way tests the platform. A test may be an `if` around or before the
+call (`sys.platform`, `os.name`, `platform.system()`), also one that sets the option that skips the call; a look at
+`get_all_start_methods()`; or a handler of ValueError. For `fork`, TMP101 reports the same text, and this rule says
+nothing more.
+
+## Fails
+```python
+import torch
+import torch.multiprocessing as mp
+from torch.utils.data import DataLoader, TensorDataset
+
+
+def main():
+    mp.set_start_method("forkserver")
+    for (batch,) in DataLoader(TensorDataset(torch.arange(4)), batch_size=2, num_workers=1):
+        print(batch)
+
+
+if __name__ == "__main__":
+    main()
+```
+On Windows:
+```text
+ValueError: cannot find context for 'forkserver'
+```
+
+## Works
+```python
+import torch
+import torch.multiprocessing as mp
+from torch.utils.data import DataLoader, TensorDataset
+
+
+def main():
+    mp.set_start_method("forkserver" if "forkserver" in mp.get_all_start_methods() else "spawn")
+    for (batch,) in DataLoader(TensorDataset(torch.arange(4)), batch_size=2, num_workers=1):
+        print(batch)
+
+
+if __name__ == "__main__":
+    main()
+```
+
+## What it does not see
+- A method's name from the command line (only the option's default is seen), the environment or a file.
+- A platform test in a form that it does not know: a flag that a build script writes, a test in another process.
+- What an installer refuses: a package that cannot be installed on Windows should say so in the target platforms.
+
+## How to silence it
+Best, say that Windows is no target: `torchmp-target-platforms = linux,macos` in setup.cfg, or `target-platforms` in the
+tool's table of pyproject.toml. For one place write `# noqa: TMP104` on the line with the text "forkserver"; for files
+use per-file-ignores.
 """
 
 from __future__ import annotations

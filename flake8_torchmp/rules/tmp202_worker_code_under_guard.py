@@ -1,4 +1,56 @@
-"""TMP202 worker-code-under-guard: a function or class that exists only under the main guard goes to workers
+"""TMP202 worker-code-under-guard: a worker needs what only the main program defines
+
+## What happens
+Functions and classes are pickled by name: the bytes that go to a worker say "`pad` of the main module", and the worker
+looks the name up in its own copy of that module. Under spawn and forkserver it gets this copy by importing the main
+module as `__mp_main__`, so everything under `if __name__ == "__main__":` is skipped there, definitions as well. The
+look-up fails with "Can't get attribute 'pad' on module '__mp_main__'": a DataLoader's worker or a process dies, an
+executor is broken, a Pool waits for ever.
+
+Under fork the child has the definition by inheritance and all goes well, hence code that works on Linux fails on macOS
+and Windows, and on Linux from Python 3.14 on. `mp.spawn` fails everywhere.
+
+## Fails
+```python
+import torch
+from torch.utils.data import DataLoader
+
+if __name__ == "__main__":
+
+    def pad(samples):
+        return torch.nn.utils.rnn.pad_sequence([torch.ones(n) for n in samples])
+
+    for batch in DataLoader([1, 2, 3, 4], batch_size=2, num_workers=1, collate_fn=pad):
+        print(batch.shape)
+```
+```text
+AttributeError: Can't get attribute 'pad' on <module '__mp_main__' from 'train.py'>
+RuntimeError: DataLoader worker (pid(s) 23582) exited unexpectedly
+```
+
+## Works
+```python
+import torch
+from torch.utils.data import DataLoader
+
+
+def pad(samples):
+    return torch.nn.utils.rnn.pad_sequence([torch.ones(n) for n in samples])
+
+
+if __name__ == "__main__":
+    for batch in DataLoader([1, 2, 3, 4], batch_size=2, num_workers=1, collate_fn=pad):
+        print(batch.shape)
+```
+
+## What it does not see
+- A class that reaches a worker inside of a value that it cannot follow: out of a file, a registry, `getattr`.
+- Names that are imported under the guard are fine, since a worker finds them in their own module, and are not reported.
+- What a process of a known fork context gets is not reported.
+
+## How to silence it
+Write `# noqa: TMP202` on the line where the function or class is handed over, or ignore the code in setup.cfg, for
+single files with per-file-ignores.
 """
 
 from __future__ import annotations

@@ -1,4 +1,68 @@
-"""TMP203 guarded-global-read-in-worker: worker code reads a global that only the main guard binds
+"""TMP203 guarded-global-read-in-worker: worker code reads a global that only the main program has
+
+## What happens
+A spawned or forkserved child imports the main module as `__mp_main__`: the code under `if __name__ == "__main__":` does
+not run there, so a name that is bound in it (the arguments, a model, a vocabulary, also a module that is imported
+there) does not exist. Worker code that reads it raises NameError, in the child alone. Under fork the child has a copy
+of everything, and the program works: on Linux until Python 3.13, not on macOS, not on Windows, and on Linux from 3.14
+on only where fork is chosen by name. `mp.spawn` fails everywhere.
+
+The same goes for a name that a function binds by `global`, if only the guard calls that function.
+
+## Fails
+```python
+import argparse
+
+import torch
+from torch.utils.data import DataLoader
+
+
+def scale(samples):
+    return torch.tensor(samples) * args.factor
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--factor", type=float, default=0.5)
+    args = parser.parse_args()
+    for batch in DataLoader(range(4), batch_size=2, num_workers=1, collate_fn=scale):
+        print(batch)
+```
+```text
+NameError: name 'args' is not defined
+```
+
+## Works
+```python
+import argparse
+import functools
+
+import torch
+from torch.utils.data import DataLoader
+
+
+def scale(samples, factor):
+    return torch.tensor(samples) * factor
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--factor", type=float, default=0.5)
+    args = parser.parse_args()
+    collate = functools.partial(scale, factor=args.factor)
+    for batch in DataLoader(range(4), batch_size=2, num_workers=1, collate_fn=collate):
+        print(batch)
+```
+
+## What it does not see
+- A name that module level binds as well, if only to None: the worker reads that value, which is TMP401's matter.
+- Reads by `globals()`, `eval` or `getattr` of the module.
+- A read that can be reached only where `__name__` is `__main__` is known to be harmless; other conditions are not
+  looked at.
+
+## How to silence it
+Write `# noqa: TMP203` on the line of the first read, or ignore the code in setup.cfg, for single files with
+per-file-ignores.
 """
 
 from __future__ import annotations

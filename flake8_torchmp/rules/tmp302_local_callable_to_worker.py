@@ -1,4 +1,109 @@
-"""TMP302 local-callable-to-worker: a function or class defined inside a function reaches worker processes
+"""TMP302 local-callable-to-worker: a function or class that pickle cannot find by name reaches worker processes
+
+## What happens
+pickle writes a function or a class as its module and its qualified name, and looks it up by them on the other side.
+What is defined inside a function is not there to be looked up: its name is `make_normalizer.<locals>.normalize`, and
+each call makes another one. The same goes for an instance of such a class, and for a function whose decorator puts an
+inner function in its place without `functools.wraps`.
+
+DataLoader and `Process` pickle under spawn and forkserver: on Windows, on macOS since Python 3.8, and everywhere since
+Python 3.14, where Linux uses forkserver. On Linux with an older Python fork pickles nothing and the program runs. The
+tasks of pools and executors and the function given to `torch.multiprocessing.spawn` are pickled always.
+
+With `functools.wraps` (or `update_wrapper`) the inner function takes the name of the decorated one, and pickle finds it
+there: that works. A decorator that is a class does not come through in any case: pickle then tries to
+write the function that the object keeps, whose name leads to the object ("it's not the same object as").
+
+The finding is where the local function or class is first used as a value on its way out: as an argument, in a `return`,
+or where the class is called; for a decorated function, where it is handed over.
+
+## Fails
+```python
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+def make_normalizer(mean, std):
+    def normalize(x):
+        return (x - mean) / std
+
+    return normalize
+
+
+class Series(Dataset):
+    def __init__(self, values, transform):
+        self.values = values
+        self.transform = transform
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, index):
+        return self.transform(self.values[index])
+
+
+def main():
+    series = Series(torch.arange(4.0), make_normalizer(1.5, 1.3))
+    for batch in DataLoader(series, batch_size=2, num_workers=1):
+        print(batch)
+
+
+if __name__ == "__main__":
+    main()
+```
+```text
+AttributeError: Can't pickle local object 'make_normalizer.<locals>.normalize'
+```
+
+## Works
+```python
+from functools import partial
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+def normalize(x, mean, std):
+    return (x - mean) / std
+
+
+class Series(Dataset):
+    def __init__(self, values, transform):
+        self.values = values
+        self.transform = transform
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, index):
+        return self.transform(self.values[index])
+
+
+def main():
+    series = Series(torch.arange(4.0), partial(normalize, mean=1.5, std=1.3))
+    for batch in DataLoader(series, batch_size=2, num_workers=1):
+        print(batch)
+
+
+if __name__ == "__main__":
+    main()
+```
+
+## What it does not see
+- Ways that the source does not show: `setattr` with a computed name, a registry that is asked by name, decorators and
+  classes of installed packages. A decorator that cannot be seen is taken to keep the name.
+- A class or function that is made without a class or def statement, as by `type(...)` or `collections.namedtuple`
+  inside a function.
+- A module-level name that is given to another function or class later, so that pickle finds the wrong one.
+- A local function that its function declares `global`: it is found by name under fork and nowhere else.
+- A `__getstate__` whose result is computed in ways that cannot be read is trusted to drop what must not be pickled.
+
+## How to silence it
+Write `# noqa: TMP302` on the line that is reported. For a file or a folder use flake8's per-file-ignores in setup.cfg,
+for the project `extend-ignore = TMP302` there, or their counterparts in the tool's own table of pyproject.toml.
+Where every process is known to be forked nothing is pickled and nothing is reported, but then TMP101 has its say. A
+project that runs on Linux with Python older than 3.14 alone can set `torchmp-target-platforms = linux` and
+`torchmp-target-python`: then only what is pickled under fork, too, is reported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,104 @@
-"""TMP401 mutable-global-in-worker: worker code reads a module-level global that the parent changes
+"""TMP401 mutable-global-in-worker: worker code reads a module-level name that the parent changes
+
+## What happens
+A worker that is spawned or started by a fork server imports the program's modules anew. A global has there what the
+import gives it: the dict is empty that `main()` has filled, the switch that a `global` statement has set is back at its
+default, and what was drawn at random is drawn again, differently in each worker. There is seldom an error: the labels,
+the sizes or the split are just wrong.
+
+This is so on Windows, on macOS since Python 3.8, and everywhere since Python 3.14, where Linux uses forkserver. Under
+fork a worker starts with a copy of what the parent has at that moment; what the parent changes later, in the next
+epoch with `persistent_workers=True` for example, does not arrive there either.
+
+Worker code is what runs in the child: a dataset's `__getitem__` or `__iter__`, `collate_fn`, `worker_init_fn`, the
+functions given to pools and executors, and all functions of the project that these call. A dataset's `__init__` and
+`__len__` run in the parent: what they store on `self` travels with the dataset, and is the way out.
+
+A global counts as changed if the project fills, edits or rebinds it outside of importing: directly, through its module
+(`data.VOCAB = ...`), another name or a function that gets it as an argument, by `global`, by `globals()[...]`, or by
+setting attributes of a module-level object. A table that every import makes the same way is right: a literal, a loop at
+module level, a registry that decorators fill, a table of random numbers with a fixed seed.
+
+## Fails
+```python
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+VOCAB = {}
+
+
+class Sentences(Dataset):
+    def __init__(self, sentences):
+        self.sentences = sentences
+
+    def __len__(self):
+        return len(self.sentences)
+
+    def __getitem__(self, index):
+        return torch.tensor([VOCAB[word] for word in self.sentences[index].split()])
+
+
+def main():
+    sentences = ["a cat ran", "the dog sat"]
+    for sentence in sentences:
+        for word in sentence.split():
+            VOCAB.setdefault(word, len(VOCAB))
+    for ids in DataLoader(Sentences(sentences), batch_size=2, num_workers=1):
+        print(ids)
+
+
+if __name__ == "__main__":
+    main()
+```
+```text
+KeyError: 'a'
+```
+
+## Works
+```python
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Sentences(Dataset):
+    def __init__(self, sentences, vocab):
+        self.sentences = sentences
+        self.vocab = vocab
+
+    def __len__(self):
+        return len(self.sentences)
+
+    def __getitem__(self, index):
+        return torch.tensor([self.vocab[word] for word in self.sentences[index].split()])
+
+
+def main():
+    sentences = ["a cat ran", "the dog sat"]
+    vocab = {}
+    for sentence in sentences:
+        for word in sentence.split():
+            vocab.setdefault(word, len(vocab))
+    for ids in DataLoader(Sentences(sentences, vocab), batch_size=2, num_workers=1):
+        print(ids)
+
+
+if __name__ == "__main__":
+    main()
+```
+
+## What it does not see
+- Changes that no source of the project shows: in an installed package, through `exec`, `setattr` with an unknown
+  object, or by code that only a test or a notebook runs.
+- State in classes: `Config.size = 16` on a class is not followed.
+- Whether the change comes before or after the workers start: a container that the parent changes and worker code reads
+  is reported either way, unless every target forks.
+- Files that are read at import and differ later.
+
+## How to silence it
+Write `# noqa: TMP401` on the line that is reported. For a file or a folder use flake8's per-file-ignores in setup.cfg,
+for the project `extend-ignore = TMP401` there, or their counterparts in the tool's own table of pyproject.toml.
+A value that never changes says so best by its type: a tuple, a `frozenset`, `MappingProxyType` or `Final` is never
+reported. TMP909, off by default, is the strict reading: every mutable global that a dataset reads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,84 @@
-"""TMP402 global-changed-in-worker: worker code changes a module-level global, and the parent never sees it
+"""TMP402 global-changed-in-worker: worker code changes a module-level name, and the parent never sees it
+
+## What happens
+Each worker process has its own copy of every module. What worker code appends to a list at module level, counts in a
+global or stores in a dict stays in that worker and ends with it; the parent reads what it had itself: an empty list, a
+zero. There is no error. It is so under every start method, on every platform.
+
+A `multiprocessing.Value`, `Queue`, `Event` or `Lock` at module level is shared under fork alone. A spawned child, or
+one of a fork server, imports the module anew and makes its own: counts are lost, and a `get()` waits for ever.
+That is every child on Windows, on macOS since Python 3.8, and everywhere since Python 3.14.
+
+What a worker learns goes back as a result: returned by the pool's function, part of the batch, put on a queue. A shared
+object has to come from the parent, as an argument of the process or through the initializer of the pool.
+
+The finding is on the first change of that name in worker code, be it in the function itself or in one that it calls.
+
+## Fails
+```python
+import torch
+from torch.utils.data import DataLoader
+
+dropped = 0
+
+
+def keep_positive(numbers):
+    global dropped
+    kept = [number for number in numbers if number > 0]
+    dropped += len(numbers) - len(kept)
+    return torch.tensor(kept)
+
+
+def main():
+    numbers = [1, -2, 3, -4]
+    kept = sum(len(batch) for batch in DataLoader(numbers, batch_size=2, num_workers=1, collate_fn=keep_positive))
+    assert kept + dropped == len(numbers), f"{kept} kept and {dropped} dropped of {len(numbers)}"
+
+
+if __name__ == "__main__":
+    main()
+```
+```text
+AssertionError: 2 kept and 0 dropped of 4
+```
+
+## Works
+```python
+import torch
+from torch.utils.data import DataLoader
+
+
+def keep_positive(numbers):
+    kept = [number for number in numbers if number > 0]
+    return torch.tensor(kept), len(numbers) - len(kept)
+
+
+def main():
+    numbers = [1, -2, 3, -4]
+    kept = dropped = 0
+    for batch, left_out in DataLoader(numbers, batch_size=2, num_workers=1, collate_fn=keep_positive):
+        kept += len(batch)
+        dropped += left_out
+    assert kept + dropped == len(numbers), f"{kept} kept and {dropped} dropped of {len(numbers)}"
+
+
+if __name__ == "__main__":
+    main()
+```
+
+## What it does not see
+- Changes made where the source does not show it: by a method of an installed class whose effect is unknown, through
+  `exec` or `setattr` with a computed name.
+- Changes to classes (`Meter.total += 1`) and to attributes of the dataset itself (TMP403).
+- A cache is not reported where worker code alone reads it: lazy initialisation once per process
+  (`if X is None: X = open_it()`), a dict that is asked before it is filled, `functools.cache`. Each worker then does
+  the work once for itself.
+- State of libraries that a worker sets up for itself, such as `random.seed`, `os.environ` or a logger's level.
+
+## How to silence it
+Write `# noqa: TMP402` on the line that is reported. For a file or a folder use flake8's per-file-ignores in setup.cfg,
+for the project `extend-ignore = TMP402` there, or their counterparts in the tool's own table of pyproject.toml.
+A function that runs in worker processes in a way the rule cannot see is named by `torchmp-worker-functions`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,99 @@
 """TMP501 relative-path-to-dataset: a dataset is given a relative path
+
+## What happens
+A relative path means whatever the current folder of a process is at the moment when it opens the file. A dataset opens
+its files late and elsewhere: in its workers, after the program has changed into the run's own folder (Hydra and many
+launchers do), in a rank that another launcher started, under a scheduler that starts jobs in the home folder. Then the
+file is missing, or worse, another file of the same name is read, or a data set is downloaded anew.
+
+The start method plays no role: forked, spawned and forkserved workers all begin in the folder that their parent has when
+they start. Making the path absolute in the parent, while the folder is still the right one, or building
+it from `__file__`, ends all doubt.
+
+The rule reports the literal, where it is written, that reaches the dataset's parameter: plain, as `Path("...")`, as
+`os.path.join("...", ...)`, a module's constant, the default of the parameter. It says nothing if the dataset's
+`__init__` makes the path absolute.
+
+## Fails
+```python
+import os
+from pathlib import Path
+
+from torch.utils.data import DataLoader, Dataset
+
+
+class Texts(Dataset):
+    def __init__(self, root):
+        self.root = root
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        return Path(self.root, f"{index}.txt").read_text()
+
+
+def main():
+    os.makedirs("data/train", exist_ok=True)
+    for i in range(2):
+        Path("data/train", f"{i}.txt").write_text(f"text {i}")
+    texts = Texts("data/train")
+    os.makedirs("runs/first", exist_ok=True)
+    os.chdir("runs/first")
+    print(list(DataLoader(texts, batch_size=2, num_workers=1)))
+
+
+if __name__ == "__main__":
+    main()
+```
+```text
+FileNotFoundError: [Errno 2] No such file or directory: 'data/train/0.txt'
+```
+
+## Works
+```python
+import os
+from pathlib import Path
+
+from torch.utils.data import DataLoader, Dataset
+
+
+class Texts(Dataset):
+    def __init__(self, root):
+        self.root = root
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        return Path(self.root, f"{index}.txt").read_text()
+
+
+def main():
+    os.makedirs("data/train", exist_ok=True)
+    for i in range(2):
+        Path("data/train", f"{i}.txt").write_text(f"text {i}")
+    texts = Texts(os.path.abspath("data/train"))
+    os.makedirs("runs/first", exist_ok=True)
+    os.chdir("runs/first")
+    print(list(DataLoader(texts, batch_size=2, num_workers=1)))
+
+
+if __name__ == "__main__":
+    main()
+```
+
+## What it does not see
+- Paths from the command line, the environment or a configuration file.
+- Whether the program ever changes its folder: a relative path is reported although it works when the program is always
+  started in the same folder.
+- What a parameter means, if neither its name nor its use says that it is a path: texts such as `split="train/clean"`,
+  keys in an HDF5 file or `image/png` are left alone.
+
+## How to silence it
+Write `# noqa: TMP501` on the line of the literal. Examples and tests that always run in one folder are best named in
+per-file-ignores of setup.cfg; `extend-ignore = TMP501` there switches the rule off. Dataset classes that the tool does
+not know by themselves are named by `torchmp-dataset-bases`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,74 @@
 """TMP502 relative-path-in-worker: worker code opens a relative path
+
+## What happens
+Code that runs in a worker process resolves a relative path against the worker's own current folder: the one that the
+parent had when the worker started, under any start method, or the one that an initializer or the worker itself has
+changed into since. So the same line reads one file in a debug run without workers and another, or none,
+in a worker; and what a worker writes by a relative name is not where the parent looks for it.
+
+The start method plays no role, only the folder does. Hand an absolute path over, or build it from `__file__`.
+
+## Fails
+```python
+import json
+import multiprocessing as mp
+import os
+import tempfile
+
+
+def scaled(value):
+    with open("config.json") as handle:
+        return json.load(handle)["scale"] * value
+
+
+def main():
+    with open("config.json", "w") as out:
+        json.dump({"scale": 3}, out)
+    with mp.Pool(1, initializer=os.chdir, initargs=(tempfile.gettempdir(),)) as pool:
+        print(pool.map(scaled, [1, 2]))
+
+
+if __name__ == "__main__":
+    main()
+```
+```text
+FileNotFoundError: [Errno 2] No such file or directory: 'config.json'
+```
+
+## Works
+```python
+import functools
+import json
+import multiprocessing as mp
+import os
+import tempfile
+
+
+def scaled(value, config):
+    with open(config) as handle:
+        return json.load(handle)["scale"] * value
+
+
+def main():
+    with open("config.json", "w") as out:
+        json.dump({"scale": 3}, out)
+    with mp.Pool(1, initializer=os.chdir, initargs=(tempfile.gettempdir(),)) as pool:
+        print(pool.map(functools.partial(scaled, config=os.path.abspath("config.json")), [1, 2]))
+
+
+if __name__ == "__main__":
+    main()
+```
+
+## What it does not see
+- Paths that come as arguments: those of a dataset are TMP501's, others are not followed to the caller's literal unless
+  they are a parameter's default that some caller leaves out.
+- Libraries that open files in their own functions, beyond the usual ones of Python, NumPy, torch, PIL and pandas.
+- Names inside of archives and stores (`archive.open("labels.txt")`) are no paths and are not reported.
+
+## How to silence it
+Write `# noqa: TMP502` on the line that opens the file, or ignore the code in setup.cfg, for single files with
+per-file-ignores.
 """
 
 from __future__ import annotations
