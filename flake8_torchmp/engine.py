@@ -23,7 +23,9 @@ from .settings import Settings
 MOST_LOADED = 4_000_000
 """Bytes of source whose trees are kept at a time."""
 
-_AT_TOP = re.compile(rb"^(?!def |class |async |import |from |@|#|if __name__)(?=\S)[^\n#]*?\b(\w+)[ \t]*\(", re.MULTILINE)
+_AT_TOP = re.compile(
+    rb"^(?!def |class |async |import |from |@|#|if __name__)(?=\S)[^\n#]*?\b(\w+)[ \t]*\(", re.MULTILINE
+)
 
 
 def can_matter(data: bytes) -> bool:
@@ -62,7 +64,9 @@ class Project:
         if not called:
             return False
         known = b"|".join(re.escape(name) for name in sorted(called))
-        mentioned = re.search(rb"^[ \t]*(?:from[^\n]*import\b[^\n]*|def[ \t]+)\b(?:" + known + rb")\b", data, re.MULTILINE)
+        mentioned = re.search(
+            rb"^[ \t]*(?:from[^\n]*import\b[^\n]*|def[ \t]+)\b(?:" + known + rb")\b", data, re.MULTILINE
+        )
         if mentioned is None:
             return False
         return any(can_matter(self.codebase.data(other)) for other in self.codebase.reachable([path]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..semantics.callers import Deferred
+from flake8_torchmp.semantics.callers import Deferred
 
 MULTIPROCESSING = (
     "torch.multiprocessing.",
@@ -80,9 +80,7 @@ MULTIPROCESSING_CALLS = {
 """What multiprocessing, torch.multiprocessing and their contexts offer, by bare name."""
 
 PROCESS_CLASSES = frozenset(("Process", "SpawnProcess", "ForkProcess", "ForkServerProcess", "BaseProcess"))
-EXECUTORS = frozenset(
-    ("concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process.ProcessPoolExecutor")
-)
+EXECUTORS = frozenset(("concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process.ProcessPoolExecutor"))
 EXECUTOR = Api(
     "ProcessPoolExecutor",
     "executor",
@@ -109,7 +107,15 @@ EXECUTOR_TASKS = {
 DATASETS = frozenset(
     f"torch.utils.data.{module}{name}"
     for module in ("", "dataset.")
-    for name in ("Dataset", "IterableDataset", "TensorDataset", "Subset", "ConcatDataset", "ChainDataset", "StackDataset")
+    for name in (
+        "Dataset",
+        "IterableDataset",
+        "TensorDataset",
+        "Subset",
+        "ConcatDataset",
+        "ChainDataset",
+        "StackDataset",
+    )
 ) | frozenset(
     "torch.utils.data.IterDataPipe torch.utils.data.MapDataPipe torchdata.datapipes.iter.IterDataPipe "
     "torch_geometric.data.Dataset torch_geometric.data.InMemoryDataset torch_geometric.data.OnDiskDataset "

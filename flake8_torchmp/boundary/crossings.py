@@ -6,27 +6,23 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..semantics import builtin, classes
-from ..semantics.calls import Arguments, Frame
-from ..semantics.evaluate import Evaluator
-from ..semantics.module import Module, dotted
-from ..semantics.values import (
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import Arguments, Frame
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import Module, dotted
+from flake8_torchmp.semantics.values import (
     Class,
-    Collection,
     Constant,
     External,
-    Function,
-    Hop,
     Instance,
     Member,
-    Method,
     Partial,
     Result,
     Source,
     Unknown,
     Value,
-    qualified,
 )
+
 from . import apis
 from .apis import Api, Parameter
 from .hanging import Hanging, Hangings
@@ -81,7 +77,7 @@ class Crossings:
         self.outline = outline
         self.hangings = Hangings(evaluator)
         self.methods = methods
-        self.loaders = {**apis.LOADERS, **{name: apis.KEYWORD_LOADER for name in loaders}}
+        self.loaders = {**apis.LOADERS, **dict.fromkeys(loaders, apis.KEYWORD_LOADER)}
         self._names = API_NAMES | {name.rpartition(".")[2] for name in loaders}
         self._calls: dict[str, list[Call]] = {}
         self._crossings: dict[str, list[Crossing]] = {}
@@ -232,9 +228,9 @@ class Crossings:
         if binding.kind == "from":
             if binding.node.name in self._names:
                 return True
-            return bool(binding.node.name[:1].isupper() or "loader" in binding.node.name.lower()) and self._renamed_elsewhere(
-                binding, module
-            )
+            return bool(
+                binding.node.name[:1].isupper() or "loader" in binding.node.name.lower()
+            ) and self._renamed_elsewhere(binding, module)
         if binding.kind == "class":
             return bool(binding.node.bases)
         if binding.kind == "assign" and binding.value is not None:

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..semantics import classes
-from ..semantics.calls import Arguments, parameters
-from ..semantics.evaluate import Evaluator
-from ..semantics.module import FUNCTIONS, Binding, Module, last_name, root_name, up
-from ..semantics.values import (
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import Arguments, parameters
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import FUNCTIONS, Binding, Module, last_name, root_name, up
+from flake8_torchmp.semantics.values import (
     Class,
     Collection,
     Constant,
@@ -23,6 +23,7 @@ from ..semantics.values import (
     Unknown,
     Value,
 )
+
 from .apis import WORDS, is_dataset_name
 from .datasets import Datasets
 from .paths import Paths, is_relative

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..semantics import classes
-from ..semantics.evaluate import Evaluator
-from ..semantics.module import Module
-from ..semantics.values import Class, Instance
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.values import Class, Instance
+
 from . import apis
 from .crossings import Crossings
 
 
 class Datasets:
-    def __init__(
-        self, outline: Evaluator, crossings: Crossings, bases: tuple[str, ...]
-    ) -> None:
+    def __init__(self, outline: Evaluator, crossings: Crossings, bases: tuple[str, ...]) -> None:
         self.outline = outline
         self.crossings = crossings
         self.bases = frozenset(bases)

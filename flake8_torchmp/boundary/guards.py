@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..semantics.calls import Frame
-from ..semantics.evaluate import Evaluator
-from ..semantics.flow import Condition, conditions, facts
-from ..semantics.module import FUNCTIONS, Module, dotted, last_name, root_name
-from ..semantics.values import External, Function
+from flake8_torchmp.semantics.calls import Frame
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import Condition, conditions, facts
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, dotted, last_name, root_name
+from flake8_torchmp.semantics.values import External, Function
 
 PLATFORM_NAMES = frozenset(
     "sys.platform os.name platform.system platform.platform platform.uname os.uname sys.getwindowsversion".split()
@@ -168,8 +168,8 @@ def _set_by_platform(evaluator: Evaluator, name: ast.expr, module: Module) -> bo
             if isinstance(binding.node, FUNCTIONS):
                 if any(mentions_platform(part) for part in ast.walk(binding.node)):
                     return True
-            elif binding.value is not None and mentions_platform(binding.value):
-                return True
-            elif any(mentions_platform(c.test) for c in conditions(binding.node)):
+            elif (binding.value is not None and mentions_platform(binding.value)) or any(
+                mentions_platform(c.test) for c in conditions(binding.node)
+            ):
                 return True
     return False

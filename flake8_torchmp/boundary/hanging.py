@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..semantics import builtin, classes
-from ..semantics.calls import Arguments, Frame
-from ..semantics.evaluate import Evaluator
-from ..semantics.module import Module, dotted
-from ..semantics.values import (
+from flake8_torchmp.semantics import builtin, classes
+from flake8_torchmp.semantics.calls import Arguments, Frame
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import Module, dotted
+from flake8_torchmp.semantics.values import (
     Class,
     Collection,
     Constant,
@@ -25,6 +25,7 @@ from ..semantics.values import (
     Value,
     qualified,
 )
+
 from . import apis
 
 MOST_HANGING = 400
@@ -145,7 +146,9 @@ class Hangings:
             elif isinstance(node, ast.Compare | ast.For | ast.comprehension):
                 tables = node.comparators if isinstance(node, ast.Compare) else [node.iter]
                 for table in tables:
-                    for found in self.evaluator.values(table, frame) if isinstance(table, ast.Name | ast.Attribute) else ():
+                    for found in (
+                        self.evaluator.values(table, frame) if isinstance(table, ast.Name | ast.Attribute) else ()
+                    ):
                         names |= {
                             str(item.value)
                             for _, entry in self.evaluator.items(found)

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..findings import Step
-from ..semantics.calls import Frame
-from ..semantics.evaluate import Evaluator
-from ..semantics.module import Module
-from ..semantics.values import Constant, Source
+from flake8_torchmp.findings import Step
+from flake8_torchmp.semantics.calls import Frame
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.values import Constant, Source
+
 from .crossings import Crossings
 from .methods import mp_name
 
@@ -66,4 +67,3 @@ class MethodNames:
         return MethodName(
             str(value.value), value.node, value.module, call, frame.module, frame, text, tuple(steps), passed
         )
-

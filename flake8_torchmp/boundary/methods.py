@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from ..semantics.calls import Arguments
-from ..semantics.evaluate import Evaluator
-from ..semantics.flow import conditions
-from ..semantics.module import Module
-from ..semantics.values import Constant, External, Member, Result, Source, Value
-from ..settings import START_METHODS, Settings
+from flake8_torchmp.semantics.calls import Arguments
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import conditions
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.values import Constant, External, Member, Result, Source, Value
+from flake8_torchmp.settings import START_METHODS, Settings
+
 from .apis import bare
 from .guards import is_guarded
 from .targets import default_methods
@@ -142,4 +143,3 @@ def is_context(value: Value) -> bool:
     return isinstance(value, Result) and (
         mp_name(value.callee) == "get_context" or mp_name(value.callee).endswith("Context")
     )
-

@@ -6,13 +6,14 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from .. import source
-from ..findings import Finding, Step
-from ..semantics.codebase import Codebase
-from ..semantics.evaluate import Evaluator
-from ..semantics.module import DEFINITIONS, Module, ancestors, up
-from ..semantics.values import Class, Function, Hop, Instance, Value
-from ..settings import Settings
+from flake8_torchmp import source
+from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.codebase import Codebase
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import DEFINITIONS, Module, ancestors, up
+from flake8_torchmp.semantics.values import Class, Function, Hop, Instance, Value
+from flake8_torchmp.settings import Settings
+
 from .apis import DEFERRED, LOADER, Api
 from .crossings import Crossings
 from .dataset_arguments import DatasetArgument, DatasetArguments
@@ -24,7 +25,6 @@ from .paths import Paths
 from .starts import Starts
 from .state import State
 from .workers import Workers
-
 
 UNSEEN_LOADER = Api("a DataLoader", "loader", LOADER)
 

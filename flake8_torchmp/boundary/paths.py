@@ -7,15 +7,30 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..semantics import classes
-from ..semantics.calls import parameters, receiver_name
-from ..semantics.evaluate import Evaluator
-from ..semantics.module import FUNCTIONS, Module, Scope, body_nodes, last_name
-from ..semantics.values import Class, Collection, Constant, External, Function, Hop, Member, Method, Result, Source, Text, Value
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import parameters, receiver_name
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, body_nodes, last_name
+from flake8_torchmp.semantics.values import (
+    Class,
+    Collection,
+    Constant,
+    External,
+    Function,
+    Hop,
+    Member,
+    Method,
+    Result,
+    Source,
+    Text,
+    Value,
+)
 
 _DRIVE = re.compile(r"^[A-Za-z]:[\\/]|^\\\\|^[a-z][a-z0-9+.-]*:")
 
-PATH_CLASSES = frozenset(f"pathlib.{name}" for name in ("Path", "PurePath", "PosixPath", "WindowsPath", "PurePosixPath"))
+PATH_CLASSES = frozenset(
+    f"pathlib.{name}" for name in ("Path", "PurePath", "PosixPath", "WindowsPath", "PurePosixPath")
+)
 PASSING = frozenset(
     "os.path.join os.path.normpath os.path.normcase os.path.dirname os.fspath builtins.str os.path.join "
     "os.path.splitext posixpath.join".split()
@@ -215,11 +230,7 @@ class _Flow:
                 self._assign([node.target], node.value, names, receiver)
             elif isinstance(node, ast.For | ast.comprehension):
                 self._assign([node.target], node.iter, names, receiver)
-        return any(
-            self._call(node, scope, names, receiver, depth)
-            for node in nodes
-            if isinstance(node, ast.Call)
-        )
+        return any(self._call(node, scope, names, receiver, depth) for node in nodes if isinstance(node, ast.Call))
 
     def _assign(self, targets: list[ast.expr], value: ast.expr, names: set[str], receiver: str) -> None:
         for target in targets:
@@ -295,9 +306,7 @@ class _Flow:
         if not given:
             return False
         frame = self.evaluator.frame_at(node, scope.module)
-        return any(
-            self._given(callee, given, depth) for callee in self.evaluator.values(function, frame)
-        )
+        return any(self._given(callee, given, depth) for callee in self.evaluator.values(function, frame))
 
     def _given(self, callee: Value, given: list[tuple[int | None, str]], depth: int) -> bool:
         if isinstance(callee, External):
@@ -351,4 +360,6 @@ def _names_of(scope: Scope, given: list[tuple[int | None, str]], shift: int) -> 
 
 
 def _is_attribute(node: Any, receiver: str) -> bool:
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == (receiver or "self")
+    return (
+        isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == (receiver or "self")
+    )

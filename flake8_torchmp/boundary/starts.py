@@ -7,11 +7,24 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..semantics import classes
-from ..semantics.calls import Frame
-from ..semantics.evaluate import Evaluator
-from ..semantics.module import COMPREHENSIONS, FUNCTIONS, Module, Scope, body_nodes, children
-from ..semantics.values import Class, External, Function, Instance, Member, Method, Partial, Result, Unknown, Value, qualified
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import Frame
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import COMPREHENSIONS, FUNCTIONS, Module, Scope, body_nodes, children
+from flake8_torchmp.semantics.values import (
+    Class,
+    External,
+    Function,
+    Instance,
+    Member,
+    Method,
+    Partial,
+    Result,
+    Unknown,
+    Value,
+    qualified,
+)
+
 from . import apis
 from .crossings import Crossings, has_no_workers, is_executor
 from .guards import is_guarded, runs_at_import
@@ -32,9 +45,7 @@ class Start(NamedTuple):
 
 
 class Starts:
-    def __init__(
-        self, evaluator: Evaluator, outline: Evaluator, crossings: Crossings, methods: StartMethods
-    ) -> None:
+    def __init__(self, evaluator: Evaluator, outline: Evaluator, crossings: Crossings, methods: StartMethods) -> None:
         self.evaluator = evaluator
         self.outline = outline
         self.crossings = crossings
@@ -134,9 +145,9 @@ class Starts:
             iterated = [node.iter]
         elif isinstance(node, COMPREHENSIONS):
             iterated = [generator.iter for generator in node.generators]
-        elif isinstance(node, ast.Starred | ast.YieldFrom):
-            iterated = [node.value]
-        elif isinstance(node, ast.Assign) and any(isinstance(target, ast.Tuple | ast.List) for target in node.targets):
+        elif isinstance(node, ast.Starred | ast.YieldFrom) or (
+            isinstance(node, ast.Assign) and any(isinstance(target, ast.Tuple | ast.List) for target in node.targets)
+        ):
             iterated = [node.value]
         for expression in iterated:
             start = self._iterates(expression, frame)
@@ -261,7 +272,9 @@ class Starts:
             if init is None:
                 return None
             owners = classes.project_classes(self.evaluator, callee)
-            inner = classes.init_frame(self.evaluator, instance, next(c for c in owners if c.scope is init.scope.parent))
+            inner = classes.init_frame(
+                self.evaluator, instance, next(c for c in owners if c.scope is init.scope.parent)
+            )
             return self.inside(inner, depth + 1) if inner is not None else None
         if isinstance(callee, Instance):
             method = classes.find_method(self.evaluator, callee.cls, "__call__")
@@ -390,4 +403,3 @@ def import_nodes(module: Module) -> Iterator[ast.AST]:
             stack.extend(reversed([*node.decorator_list, *node.args.defaults]))
             continue
         stack.extend(reversed(children(node)))
-

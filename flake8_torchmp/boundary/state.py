@@ -6,11 +6,37 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..semantics import classes
-from ..semantics.evaluate import Evaluator
-from ..semantics.flow import Condition, conditions, facts, reaching
-from ..semantics.module import DEFINITIONS, FUNCTIONS, Binding, Change, Module, Scope, ancestors, body_nodes, dotted, last_name, position, root_name, up
-from ..semantics.values import Class, Collection, External, Function, Instance, Member, Method, ModuleValue, Result, Value
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import Condition, conditions, facts, reaching
+from flake8_torchmp.semantics.module import (
+    DEFINITIONS,
+    FUNCTIONS,
+    Binding,
+    Change,
+    Module,
+    Scope,
+    ancestors,
+    body_nodes,
+    dotted,
+    last_name,
+    position,
+    root_name,
+    up,
+)
+from flake8_torchmp.semantics.values import (
+    Class,
+    Collection,
+    External,
+    Function,
+    Instance,
+    Member,
+    Method,
+    ModuleValue,
+    Result,
+    Value,
+)
+
 from .apis import PRIMITIVES
 from .guards import is_guarded
 from .methods import mp_name
@@ -268,7 +294,11 @@ class State:
             target = target.value
         if not isinstance(target, ast.Name):
             return ""
-        if change.kind == "attribute" and change.name == variable.name and isinstance(change.target, ast.Name | ast.Attribute):
+        if (
+            change.kind == "attribute"
+            and change.name == variable.name
+            and isinstance(change.target, ast.Name | ast.Attribute)
+        ):
             base = change.target
             for value in self.evaluator.values(base, self.evaluator.frame_at(change.node, module)):
                 if isinstance(value, ModuleValue) and value.path == variable.module.path:
@@ -306,9 +336,9 @@ class State:
             return
         frame = self.evaluator.frame_at(call, module)
         for callee in self.evaluator.values(call.func, frame):
-            if isinstance(callee, External) and callee.name in CHANGING and call.args and call.args[0] is reference:
-                yield Mutation(call, module, "changed")
-            elif isinstance(callee, Function | Method) and self._changes_parameter(callee, call, reference, module):
+            if (
+                isinstance(callee, External) and callee.name in CHANGING and call.args and call.args[0] is reference
+            ) or (isinstance(callee, Function | Method) and self._changes_parameter(callee, call, reference, module)):
                 yield Mutation(call, module, "changed")
 
     def _is_setter(self, call: ast.Call, module: Module) -> bool:
@@ -429,8 +459,7 @@ class State:
             isinstance(holder, ast.Attribute)
             and isinstance(up(holder), ast.Call)
             and any(
-                change.target is node and change.kind == "method"
-                for change in module.changes.get(root_name(node), ())
+                change.target is node and change.kind == "method" for change in module.changes.get(root_name(node), ())
             )
         )
 
@@ -578,7 +607,9 @@ class State:
 
     def _is_drawn(self, value: Value, depth: int) -> bool:
         if isinstance(value, Collection) and depth < 3:
-            return any(self._is_drawn(v, depth + 1) for _, s in self.evaluator.items(value) for v in self.evaluator.of(s))
+            return any(
+                self._is_drawn(v, depth + 1) for _, s in self.evaluator.items(value) for v in self.evaluator.of(s)
+            )
         if not isinstance(value, Result) or depth > 3:
             return False
         callee = value.callee

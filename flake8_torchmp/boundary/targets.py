@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..settings import Settings
+from flake8_torchmp.settings import Settings
 
 
 def default_methods(settings: Settings) -> frozenset[str]:

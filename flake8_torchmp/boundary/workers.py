@@ -7,11 +7,12 @@ import fnmatch
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..semantics import classes
-from ..semantics.calls import Frame, has_receiver, receiver_name
-from ..semantics.evaluate import Evaluator
-from ..semantics.module import FUNCTIONS, Module, Scope, body_nodes
-from ..semantics.values import Class, Function, Instance, Method, Partial, Value
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import Frame, has_receiver, receiver_name
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, body_nodes
+from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Partial, Value
+
 from . import apis
 from .crossings import Crossings
 from .datasets import Datasets
@@ -143,7 +144,9 @@ class Workers:
         for cls in self.crossings.process_classes(module):
             run = classes.find_method(self.outline, cls, "run")
             if run is not None:
-                yield Root(run, Instance(cls, None), "process", f"{cls.scope.name}.run", self.methods.of_program(module))
+                yield Root(
+                    run, Instance(cls, None), "process", f"{cls.scope.name}.run", self.methods.of_program(module)
+                )
         for cls in self.datasets.of(module):
             if not self.datasets.are_used_in_parent_alone(cls):
                 yield from self._sample_roots(cls, self.methods.of_program(module))

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from ..boundary.model import Model
-from ..findings import Finding
-from ..semantics.module import Module
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.module import Module
 
 Check = Callable[[Module, Model], Iterator[Finding]]
 

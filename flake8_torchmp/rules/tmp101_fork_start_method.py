@@ -80,14 +80,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..boundary.method_names import MethodName
-from ..boundary.model import Model
-from ..findings import Finding
-from ..semantics.module import Module
+from flake8_torchmp.boundary.method_names import MethodName
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.module import Module
+
 from . import rule
 
 
-@rule("TMP101", "fork-start-method", fix="unsafe")
+@rule("TMP101", "fork-start-method")
 def fork_start_method(module: Module, model: Model) -> Iterator[Finding]:
     for named in model.method_names.of(module):
         if named.method == "fork":

@@ -68,19 +68,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..boundary.guards import is_guarded
-from ..boundary.methods import mp_name
-from ..boundary.model import Model
-from ..findings import Finding
-from ..semantics.flow import caught_around, conditions
-from ..semantics.module import Module
-from ..semantics.values import Constant
+from flake8_torchmp.boundary.guards import is_guarded
+from flake8_torchmp.boundary.methods import mp_name
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.flow import caught_around, conditions
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.values import Constant
+
 from . import rule
 
 CATCHING = {"", "RuntimeError", "Exception", "BaseException"}
 
 
-@rule("TMP102", "start-method-set-at-import", fix="safe")
+@rule("TMP102", "start-method-set-at-import")
 def start_method_set_at_import(module: Module, model: Model) -> Iterator[Finding]:
     for call in module.calls_of("set_start_method"):
         frame = model.evaluator.frame_at(call, module)

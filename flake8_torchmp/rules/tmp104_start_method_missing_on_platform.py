@@ -65,17 +65,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..boundary.guards import asks_for_platform, mentions_platform
-from ..boundary.method_names import MethodName
-from ..boundary.model import Model
-from ..boundary.targets import has_windows
-from ..findings import Finding
-from ..semantics.flow import caught_around
-from ..semantics.module import Module
+from flake8_torchmp.boundary.guards import asks_for_platform, mentions_platform
+from flake8_torchmp.boundary.method_names import MethodName
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.targets import has_windows
+from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.flow import caught_around
+from flake8_torchmp.semantics.module import Module
+
 from . import rule
 
 
-@rule("TMP104", "start-method-missing-on-platform", fix="safe")
+@rule("TMP104", "start-method-missing-on-platform")
 def start_method_missing_on_platform(module: Module, model: Model) -> Iterator[Finding]:
     if not has_windows(model.settings):
         return

@@ -66,13 +66,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..boundary.model import Model
-from ..findings import Finding, Step
-from ..semantics.module import Module, statement_of
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.module import Module, statement_of
+
 from . import rule
 
 
-@rule("TMP201", "missing-main-guard", fix="safe or unsafe")
+@rule("TMP201", "missing-main-guard")
 def missing_main_guard(module: Module, model: Model) -> Iterator[Finding]:
     if model.is_program_file(module):
         return

@@ -57,15 +57,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..boundary.guards import is_guarded
-from ..boundary.model import HandedOver, Model
-from ..findings import Finding
-from ..semantics.module import DEFINITIONS, Module
-from ..semantics.values import Class, Function, Instance, Method, Value
+from flake8_torchmp.boundary.guards import is_guarded
+from flake8_torchmp.boundary.model import HandedOver, Model
+from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.module import DEFINITIONS, Module
+from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Value
+
 from . import rule
 
 
-@rule("TMP202", "worker-code-under-guard", fix="safe")
+@rule("TMP202", "worker-code-under-guard")
 def worker_code_under_guard(module: Module, model: Model) -> Iterator[Finding]:
     for handed in model.handed_over(module):
         definition = _definition(handed.value)

@@ -82,14 +82,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..boundary.model import Model
-from ..findings import Finding
-from ..semantics.module import Module
-from ..semantics.values import Function
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.values import Function
+
 from . import rule
 
 
-@rule("TMP301", "lambda-to-worker", fix="safe or unsafe")
+@rule("TMP301", "lambda-to-worker")
 def lambda_to_worker(module: Module, model: Model) -> Iterator[Finding]:
     for handed in model.handed_over(module):
         value = handed.value

@@ -110,14 +110,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..boundary.model import HandedOver, Model
-from ..findings import Finding
-from ..semantics.module import Module
-from ..semantics.values import Class, Function, Instance, Method
+from flake8_torchmp.boundary.model import HandedOver, Model
+from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.values import Class, Function, Instance, Method
+
 from . import rule
 
 
-@rule("TMP302", "local-callable-to-worker", fix="safe or unsafe")
+@rule("TMP302", "local-callable-to-worker")
 def local_callable_to_worker(module: Module, model: Model) -> Iterator[Finding]:
     for handed in model.handed_over(module):
         if handed.is_pickled:

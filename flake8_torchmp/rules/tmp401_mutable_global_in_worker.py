@@ -106,11 +106,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..boundary.model import Model
-from ..boundary.state import Global, Mutation
-from ..boundary.workers import WorkerFunction
-from ..findings import Finding, Step
-from ..semantics.module import Module, position
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.state import Global, Mutation
+from flake8_torchmp.boundary.workers import WorkerFunction
+from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.module import Module, position
+
 from . import rule
 
 

@@ -100,13 +100,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..boundary.model import Model
-from ..findings import Finding, Step
-from ..semantics.module import Module
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.module import Module
+
 from . import rule
 
 
-@rule("TMP501", "relative-path-to-dataset", fix="safe")
+@rule("TMP501", "relative-path-to-dataset")
 def relative_path_to_dataset(module: Module, model: Model) -> Iterator[Finding]:
     for given in model.dataset_arguments(module):
         for literal in model.paths.relative_literals(given.source):

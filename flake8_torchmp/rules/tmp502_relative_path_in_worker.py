@@ -76,10 +76,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..boundary.model import Model
-from ..boundary.paths import Literal
-from ..findings import Finding, Step
-from ..semantics.module import Module, Scope
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.paths import Literal
+from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.module import Module, Scope
+
 from . import rule
 
 

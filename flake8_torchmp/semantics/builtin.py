@@ -239,4 +239,3 @@ def binary(evaluator: Evaluator, node: ast.BinOp, frame: Frame) -> Iterator[Valu
             yield Constant(start + rights[0].value, node, frame.module)
         else:
             yield Text(start.partition("%")[0] if isinstance(node.op, ast.Mod) else start, node, frame.module)
-

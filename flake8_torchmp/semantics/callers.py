@@ -163,7 +163,10 @@ class Callers:
         if spec.arguments == "rest":
             made.positional += given.positional[spec.index + 1 :]
             made.keywords = dict(given.keywords)
-            made.open_positional, made.open_keywords = given.open_positional or spec.open, given.open_keywords or spec.open
+            made.open_positional, made.open_keywords = (
+                given.open_positional or spec.open,
+                given.open_keywords or spec.open,
+            )
         elif spec.arguments in ("args", "second"):
             self._spread(given.get(spec.args_index, "args"), made)
             keywords = given.get(spec.args_index + 1, "kwargs") or given.keywords.get("kwds")
@@ -203,4 +206,3 @@ def _given(call: ast.Call, deferred: Deferred) -> ast.expr | None:
     if len(call.args) > deferred.index and not any(isinstance(a, ast.Starred) for a in call.args[: deferred.index + 1]):
         return call.args[deferred.index]
     return None
-

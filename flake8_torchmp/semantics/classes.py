@@ -292,9 +292,11 @@ def field(evaluator: Evaluator, instance: Instance, name: str) -> Iterator[Value
     if name not in known:
         return
     default, owner = known[name]
-    made = [instance.arguments] if instance.arguments is not None else [
-        arguments for _, arguments in evaluator.callers.constructions(instance.cls.scope)
-    ]
+    made = (
+        [instance.arguments]
+        if instance.arguments is not None
+        else [arguments for _, arguments in evaluator.callers.constructions(instance.cls.scope)]
+    )
     for arguments in made:
         source = arguments.get(list(known).index(name), name)
         if source is not None:
@@ -309,7 +311,9 @@ def field(evaluator: Evaluator, instance: Instance, name: str) -> Iterator[Value
 
 def _field_default(evaluator: Evaluator, default: ast.expr, owner: Class) -> Iterator[Value]:
     frame = class_frame(evaluator, owner)
-    if isinstance(default, ast.Call) and any(k.arg in ("default", "default_factory", "factory") for k in default.keywords):
+    if isinstance(default, ast.Call) and any(
+        k.arg in ("default", "default_factory", "factory") for k in default.keywords
+    ):
         for keyword in default.keywords:
             if keyword.arg == "default":
                 yield from evaluator.values(keyword.value, frame)

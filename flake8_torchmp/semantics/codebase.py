@@ -8,7 +8,8 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 
-from .. import source
+from flake8_torchmp import source
+
 from .module import Module
 
 SKIPPED_FOLDERS = frozenset(("__pycache__", "node_modules", "site-packages", "dist-packages"))
@@ -298,9 +299,7 @@ class Codebase:
                 if name not in wanted:
                     wanted.add(name)
                     pending.append(name)
-        found = {
-            path: frozenset(name for name, words in listed if words & wanted) for path, listed in bases.items()
-        }
+        found = {path: frozenset(name for name, words in listed if words & wanted) for path, listed in bases.items()}
         known = self._derived[pattern.pattern] = {path: names for path, names in found.items() if names}
         return known
 
@@ -313,7 +312,10 @@ class Codebase:
     def binds(self, path: str, name: str) -> bool:
         """Whether a file gives something a name by assignment or by renaming an import, going by its bytes."""
         word = re.escape(name.encode())
-        return re.search(rb"^[ \t]*" + word + rb"[ \t]*[:=]|\bas[ \t]+" + word + rb"\b", self.data(path), re.M) is not None
+        return (
+            re.search(rb"^[ \t]*" + word + rb"[ \t]*[:=]|\bas[ \t]+" + word + rb"\b", self.data(path), re.MULTILINE)
+            is not None
+        )
 
     def matches(self, path: str, pattern: re.Pattern[bytes]) -> bool:
         """Whether a file's bytes hold something."""

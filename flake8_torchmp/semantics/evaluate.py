@@ -12,18 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from . import builtin, classes, command_line
+from .callers import Callers, Deferred
 from .calls import (
     Arguments,
     Frame,
     Parameter,
     has_receiver,
     is_class_method,
-    is_property,
-    is_static,
     parameters,
-    receiver_name,
 )
-from .callers import Callers, Deferred
 from .codebase import Codebase
 from .flow import Condition, conditions, facts, reaching, reaching_end
 from .module import ADDING, COMPREHENSIONS, Binding, Change, Module, Scope, up
@@ -259,7 +256,11 @@ class Evaluator:
                         yield value
         if found:
             return
-        outside = [n for n in module.scope.star_imports if not n.level and n.module and not self.codebase.find(n.module, module.path)]
+        outside = [
+            n
+            for n in module.scope.star_imports
+            if not n.level and n.module and not self.codebase.find(n.module, module.path)
+        ]
         if name in builtin.NAMES:
             yield External(f"builtins.{name}", module.tree, module)
         elif len(outside) == 1:
@@ -320,7 +321,11 @@ class Evaluator:
         for index in path:
             found: list[Value] = []
             for value in values:
-                if isinstance(value, Collection) and 0 <= index < len(value.entries) and value.kind in ("tuple", "list"):
+                if (
+                    isinstance(value, Collection)
+                    and 0 <= index < len(value.entries)
+                    and value.kind in ("tuple", "list")
+                ):
                     found += (_along(inner, value) for inner in self.of(value.entries[index].source))
                 elif isinstance(value, Result):
                     found.append(Member(value, "[…]"))
@@ -379,7 +384,11 @@ class Evaluator:
         origin = node.module or ""
         found = self.codebase.find(origin, module.path, node.level)
         if found is None:
-            yield External(f"{origin}.{alias.name}" if origin else alias.name, alias, module) if not node.level else UNKNOWN
+            yield (
+                External(f"{origin}.{alias.name}" if origin else alias.name, alias, module)
+                if not node.level
+                else UNKNOWN
+            )
             return
         if found[1] == module.path:
             other = module if alias.name in module.scope.bindings and not module.is_package else None

@@ -167,7 +167,9 @@ def reaching(bindings: Sequence[Binding], use: ast.AST, scope: Scope, use_scope:
         or any(_holds(loop, binding.node) for loop in loops)
         or (binding.kind == "for" and any(item is up(binding.node) for item in chain))
     ]
-    earlier = [binding for binding in seen if position(binding.node) < use_position and not _is_own_target(binding, place)]
+    earlier = [
+        binding for binding in seen if position(binding.node) < use_position and not _is_own_target(binding, place)
+    ]
     killers = [binding for binding in earlier if _dominates(binding, chain)]
     last = max((position(binding.node) for binding in killers), default=(-1, -1))
     found = [
