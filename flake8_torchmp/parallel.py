@@ -11,7 +11,8 @@ from .engine import Project
 from .findings import Finding
 from .settings import Settings
 
-_project: Project | None = None
+_projects: list[Project] = []
+"""The project that this worker process looks at."""
 
 
 def findings_from(
@@ -25,10 +26,8 @@ def findings_from(
 
 
 def _open(root: str, settings: Settings, buffers: dict[str, bytes]) -> None:
-    global _project
-    _project = Project(Path(root), settings, buffers)
+    _projects[:] = [Project(Path(root), settings, buffers)]
 
 
 def _find(seed: str) -> list[Finding]:
-    assert _project is not None
-    return _project.findings_from(seed)
+    return _projects[0].findings_from(seed)

@@ -26,7 +26,7 @@ class Parameter(NamedTuple):
     """An argument of a call that crosses."""
 
     keyword: str
-    index: int | None
+    position: int | None
     role: str
     """function (runs in the worker), dataset (its sample methods do), value, values (each element), object"""
 
@@ -47,7 +47,7 @@ LOADER = (
     Parameter("collate_fn", 6, "function"),
     Parameter("worker_init_fn", 10, "function"),
 )
-KEYWORD_LOADER = tuple(Parameter(p.keyword, 0 if p.index == 0 else None, p.role) for p in LOADER)
+KEYWORD_LOADER = tuple(Parameter(p.keyword, 0 if p.position == 0 else None, p.role) for p in LOADER)
 
 LOADERS = {
     "torch.utils.data.DataLoader": LOADER,

@@ -107,7 +107,7 @@ class Crossings:
     @staticmethod
     def _crossing_arguments(call: Call) -> Iterator[tuple[Parameter, Source]]:
         for parameter in call.api.parameters:
-            source = call.arguments.get(parameter.index, parameter.keyword)
+            source = call.arguments.get(parameter.position, parameter.keyword)
             if source is not None:
                 yield parameter, source
         if call.api in apis.EXECUTOR_TASKS.values():

@@ -102,7 +102,7 @@ class DatasetArguments:
     def _of_library(self, callee: External, arguments: Arguments, module: Module) -> Iterator[DatasetArgument]:
         for name, source in arguments.all():
             index = int(name) if name.isdigit() else None
-            if self.paths.is_path_of_library(callee.name, index, name):
+            if self.paths.is_path_of_library(index, name):
                 text = callee.name.rpartition(".")[2]
                 yield DatasetArgument(text, "root" if index == 0 else name, source, module, _line(arguments))
 

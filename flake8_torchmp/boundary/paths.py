@@ -163,10 +163,10 @@ class Paths:
             self._parameters[key] = _Flow(self.outline, cls).opens(name)
         return self._parameters[key]
 
-    def is_path_of_library(self, qualified: str, index: int | None, name: str) -> bool:
-        if name and not name.isdigit():
-            return bool(PATH_PARAMETERS.search(name))
-        return index == 0
+    @staticmethod
+    def is_path_of_library(index: int | None, name: str) -> bool:
+        """Datasets of libraries take their root first; other paths say so by name."""
+        return index == 0 or bool(PATH_PARAMETERS.search(name))
 
 
 def _opened(node: ast.Call, module: Module, evaluator: Evaluator) -> Source | None:
@@ -184,9 +184,10 @@ def _opened(node: ast.Call, module: Module, evaluator: Evaluator) -> Source | No
 class _Flow:
     """Follows a constructor's parameter through a class to a call that opens it."""
 
-    def __init__(self, evaluator: Evaluator, cls: Class) -> None:
+    def __init__(self, evaluator: Evaluator, cls: Class, depth: int = 0) -> None:
         self.evaluator = evaluator
         self.cls = cls
+        self.depth = depth
         self.attributes: set[str] = set()
         self.seen: set[tuple[int, str]] = set()
 
@@ -235,7 +236,7 @@ class _Flow:
     def _assign(self, targets: list[ast.expr], value: ast.expr, names: set[str], receiver: str) -> None:
         for target in targets:
             if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-                for inner, part in zip(target.elts, value.elts):
+                for inner, part in zip(target.elts, value.elts, strict=True):
                     self._assign([inner], part, names, receiver)
             elif isinstance(target, ast.Name):
                 if self._carries(value, names, receiver):
@@ -268,13 +269,13 @@ class _Flow:
         if isinstance(node, ast.BoolOp):
             return any(self._carries(value, names, receiver) for value in node.values)
         if isinstance(node, ast.Call):
-            function = node.func
-            last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            function: Any = node.func
+            last = last_name(function)
             if last in ("abspath", "realpath", "resolve", "absolute"):
                 return False
-            if isinstance(function, ast.Attribute) and last in PASSING_METHODS:
-                if self._carries(function.value, names, receiver):
-                    return True
+            is_method = isinstance(function, ast.Attribute) and last in PASSING_METHODS
+            if is_method and self._carries(function.value, names, receiver):
+                return True
             if last in ("tuple", "list", "sorted", "set", "iter", "reversed"):
                 return bool(node.args) and self._carries(node.args[0], names, receiver)
             if last in ("join", "Path", "PurePath", "str", "expanduser", "normpath", "fspath", "format"):
@@ -292,17 +293,14 @@ class _Flow:
         )
 
     def _call(self, node: ast.Call, scope: Scope, names: set[str], receiver: str, depth: int) -> bool:
-        function = node.func
-        if isinstance(function, ast.Attribute) and function.attr in LOOKING_METHODS:
-            if self._carries(function.value, names, receiver):
-                return True
-        given: list[tuple[int | None, str]] = []
-        for index, argument in enumerate(node.args):
-            if self._carries(argument, names, receiver):
-                given.append((index, ""))
-        for keyword in node.keywords:
-            if keyword.arg and self._carries(keyword.value, names, receiver):
-                given.append((None, keyword.arg))
+        function: Any = node.func
+        is_method = isinstance(function, ast.Attribute) and function.attr in LOOKING_METHODS
+        if is_method and self._carries(function.value, names, receiver):
+            return True
+        given: list[tuple[int | None, str]] = [
+            (index, "") for index, part in enumerate(node.args) if self._carries(part, names, receiver)
+        ]
+        given += [(None, k.arg) for k in node.keywords if k.arg and self._carries(k.value, names, receiver)]
         if not given:
             return False
         frame = self.evaluator.frame_at(node, scope.module)
@@ -319,8 +317,8 @@ class _Flow:
         if isinstance(callee, Class):
             found = classes.find_method(self.evaluator, callee, "__init__")
             if found is not None:
-                inner = _Flow(self.evaluator, callee)
-                return depth < 3 and any(inner.opens(p) for p in _names_of(found.scope, given, shift=1))
+                inner = _Flow(self.evaluator, callee, self.depth + 1)
+                return self.depth < 2 and any(inner.opens(p) for p in _names_of(found.scope, given, shift=1))
             return False
         if isinstance(callee, Method):
             target = callee.function
@@ -351,12 +349,12 @@ def _names_of_openers(module: Module) -> frozenset[str]:
 def _names_of(scope: Scope, given: list[tuple[int | None, str]], shift: int) -> list[str]:
     assert isinstance(scope.node, FUNCTIONS)
     known = parameters(scope.node)
-    found: list[str] = []
-    for index, name in given:
-        for parameter in known.values():
-            if parameter.name == name or (index is not None and parameter.index == index + shift):
-                found.append(parameter.name)
-    return found
+    return [
+        parameter.name
+        for index, name in given
+        for parameter in known.values()
+        if parameter.name == name or (index is not None and parameter.index == index + shift)
+    ]
 
 
 def _is_attribute(node: Any, receiver: str) -> bool:

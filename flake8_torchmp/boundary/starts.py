@@ -366,6 +366,7 @@ class Starts:
         scope = frame.scope
         if not self.can_start(scope, self._with_loaders):
             return None
+        assert isinstance(scope.node, FUNCTIONS)
         for node in body_nodes(scope.node, nested=False):
             if not isinstance(node, (*INTERESTING, *LOOPS)) or not self._may_matter(node, scope.module):
                 continue

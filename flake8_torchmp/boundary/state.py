@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from .workers import Workers
 
 CHANGING = frozenset(
-    "builtins.setattr builtins.delattr random.shuffle numpy.random.shuffle heapq.heappush heapq.heappop heapq.heapify bisect.insort".split()
+    "builtins.setattr builtins.delattr random.shuffle numpy.random.shuffle "
+    "heapq.heappush heapq.heappop heapq.heapify bisect.insort".split()
 )
 RANDOM = ("numpy.random.", "random.", "secrets.")
 RANDOM_TENSORS = frozenset(
@@ -272,7 +273,7 @@ class State:
         for name in self._names_in(variable, module):
             for reference in module.loads(name):
                 if isinstance(reference, ast.Name) and self.of_name(reference, module) == variable:
-                    yield from self._through(reference, variable, module)
+                    yield from self._through(reference, module)
 
     def _names_in(self, variable: Global, module: Module) -> list[str]:
         """The names by which a module knows a variable."""
@@ -288,9 +289,9 @@ class State:
         """How a change changes a variable: "changed", "rebound" for `module.NAME = …`, or not at all."""
         target: Any = change.target
         while isinstance(target, ast.Attribute | ast.Subscript):
-            if isinstance(target, ast.Attribute) and target.attr == variable.name:
-                if self.of_attribute(target, module) == variable:
-                    return "changed"
+            is_named = isinstance(target, ast.Attribute) and target.attr == variable.name
+            if is_named and self.of_attribute(target, module) == variable:
+                return "changed"
             target = target.value
         if not isinstance(target, ast.Name):
             return ""
@@ -323,7 +324,7 @@ class State:
                 return True
         return False
 
-    def _through(self, reference: ast.Name, variable: Global, module: Module) -> Iterator[Mutation]:
+    def _through(self, reference: ast.Name, module: Module) -> Iterator[Mutation]:
         """What is done to a variable by way of a call: a setter of its object, or a function that it is given to."""
         holder = up(reference)
         if isinstance(holder, ast.Attribute):
@@ -336,9 +337,11 @@ class State:
             return
         frame = self.evaluator.frame_at(call, module)
         for callee in self.evaluator.values(call.func, frame):
-            if (
-                isinstance(callee, External) and callee.name in CHANGING and call.args and call.args[0] is reference
-            ) or (isinstance(callee, Function | Method) and self._changes_parameter(callee, call, reference, module)):
+            if isinstance(callee, External):
+                is_changed = callee.name in CHANGING and bool(call.args) and call.args[0] is reference
+            else:
+                is_changed = self._changes_parameter(callee, call, reference, module)
+            if is_changed:
                 yield Mutation(call, module, "changed")
 
     def _is_setter(self, call: ast.Call, module: Module) -> bool:
@@ -353,7 +356,8 @@ class State:
 
     def _changes_parameter(self, callee: Value, call: ast.Call, given: ast.expr, module: Module) -> bool:
         function = callee.function if isinstance(callee, Method) else callee
-        assert isinstance(function, Function)
+        if not isinstance(function, Function):
+            return False
         arguments = self.evaluator.arguments(call, self.evaluator.frame_at(call, module))
         shift = isinstance(callee, Method)
         node: Any = function.node
@@ -411,7 +415,7 @@ class State:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and isinstance(up(node), ast.Call):
                 variable = self.of_name(node, module)
                 if variable is not None:
-                    for mutation in self._through(node, variable, module):
+                    for mutation in self._through(node, module):
                         yield mutation.node, variable
 
     def _changed_variable(self, change: Change, module: Module) -> Global | None:
@@ -473,21 +477,10 @@ class State:
                 if found != variable or self.is_changed_by_read(node, module):
                     continue
                 function = module.scope_of(node).enclosing_function()
-                if function is not None and workers.runs(function) and not self.is_called_by_parent(function, workers):
+                if function is not None and workers.runs(function):
                     continue
                 if self.phase(node, module) == "parent":
                     return True
-        return False
-
-    def is_called_by_parent(self, scope: Scope, workers: Workers) -> bool:
-        """Whether parent-side code calls a function that workers run too."""
-        for node, module in self.references(scope):
-            holder = up(node)
-            if not (isinstance(holder, ast.Call) and holder.func is node):
-                continue
-            caller = module.scope_of(node).enclosing_function()
-            if (caller is None or not workers.runs(caller)) and self.phase(node, module) == "parent":
-                return True
         return False
 
     # when

@@ -85,13 +85,14 @@ CATCHING = {"", "RuntimeError", "Exception", "BaseException"}
 def start_method_set_at_import(module: Module, model: Model) -> Iterator[Finding]:
     for call in module.calls_of("set_start_method"):
         frame = model.evaluator.frame_at(call, module)
-        if any(mp_name(value) == "set_start_method" for value in model.evaluator.values(call.func, frame)):
-            if not _may_repeat(call, module, model) and _runs_at_import(call, module, model):
-                message = (
-                    "set_start_method() runs whenever this module is imported, in spawned children too, which die with "
-                    '"context has already been set": move it under the main guard'
-                )
-                yield model.finding("TMP102", message, call, module)
+        if not any(mp_name(value) == "set_start_method" for value in model.evaluator.values(call.func, frame)):
+            continue
+        if not _may_repeat(call, module, model) and _runs_at_import(call, module, model):
+            message = (
+                "set_start_method() runs whenever this module is imported, in spawned children too, which die with "
+                '"context has already been set": move it under the main guard'
+            )
+            yield model.finding("TMP102", message, call, module)
 
 
 def _may_repeat(call: ast.Call, module: Module, model: Model) -> bool:

@@ -67,6 +67,7 @@ per-file-ignores.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.guards import is_guarded
@@ -74,7 +75,7 @@ from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.state import Global
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
-from flake8_torchmp.semantics.module import Module, position
+from flake8_torchmp.semantics.module import Module, position, up
 
 from . import rule
 
@@ -110,4 +111,8 @@ def _is_set_by_workers(variable: Global, model: Model) -> bool:
 
 def _is_tested(variable: Global, worker: WorkerFunction) -> bool:
     """`"args" in globals()`: the author knows that it may be missing."""
-    return bool(worker.scope.module.calls.get("globals")) and variable.name in worker.scope.module.strings
+    for call in worker.scope.module.calls.get("globals", ()):
+        test = up(call)
+        if isinstance(test, ast.Compare) and isinstance(test.left, ast.Constant) and test.left.value == variable.name:
+            return True
+    return False

@@ -142,13 +142,12 @@ def _changed_in_parent(variable: Global, model: Model) -> Mutation | None:
     found = None
     mutations = model.state.mutations(variable)
     phases = [model.state.phase(mutation.node, mutation.module) for mutation in mutations]
-    for mutation, phase in zip(mutations, phases) if "parent" in phases else ():
+    for mutation, phase in zip(mutations, phases, strict=True) if "parent" in phases else ():
         function = mutation.module.scope_of(mutation.node).enclosing_function()
         if function is not None and model.workers.runs(function):
             if mutation.kind == "rebound" or model.workers.sets_up(function):
                 return None
-            if not model.state.is_called_by_parent(function, model.workers):
-                continue
+            continue  # each process does it for itself
         if found is None and phase == "parent":
             found = mutation
     return found

@@ -6,8 +6,8 @@ its files late and elsewhere: in its workers, after the program has changed into
 launchers do), in a rank that another launcher started, under a scheduler that starts jobs in the home folder. Then the
 file is missing, or worse, another file of the same name is read, or a data set is downloaded anew.
 
-The start method plays no role: forked, spawned and forkserved workers all begin in the folder that their parent has when
-they start. Making the path absolute in the parent, while the folder is still the right one, or building
+The start method plays no role: forked, spawned and forkserved workers all begin in the folder that their parent has
+when they start. Making the path absolute in the parent, while the folder is still the right one, or building
 it from `__file__`, ends all doubt.
 
 The rule reports the literal, where it is written, that reaches the dataset's parameter: plain, as `Path("...")`, as

@@ -70,7 +70,7 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
     elif name in COPIES:
         yield from _copied(evaluator, COPIES[name], arguments)
     elif name in MAPPINGS:
-        yield from _mapping(evaluator, arguments, callee)
+        yield from _mapping(evaluator, arguments)
     elif name == "builtins.type" and len(arguments.positional) == 1:
         for value in evaluator.of(arguments.positional[0]):
             yield value.cls if isinstance(value, Instance) else UNKNOWN
@@ -126,7 +126,7 @@ def _copied(evaluator: Evaluator, kind: str, arguments: Arguments) -> Iterator[V
     yield Collection(kind, tuple(entries), complete, arguments.call, arguments.frame.module)
 
 
-def _mapping(evaluator: Evaluator, arguments: Arguments, callee: External) -> Iterator[Value]:
+def _mapping(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
     entries: dict[object, Entry] = {}
     complete = not arguments.is_open
     for source in arguments.positional:

@@ -23,7 +23,7 @@ class Deferred(NamedTuple):
     """A call that is given a function and has it called: `Thread(target=f, args=(1,))`, `pool.submit(f, 1)`."""
 
     keyword: str
-    index: int
+    position: int
     arguments: str
     """args: a tuple as `args`; rest: what follows; second: a tuple as the second argument; unseen: nobody knows"""
     leading: int = 0
@@ -161,7 +161,7 @@ class Callers:
         made = Arguments(key, frame)
         made.positional = [Source(UNSEEN, frame)] * spec.leading
         if spec.arguments == "rest":
-            made.positional += given.positional[spec.index + 1 :]
+            made.positional += given.positional[spec.position + 1 :]
             made.keywords = dict(given.keywords)
             made.open_positional, made.open_keywords = (
                 given.open_positional or spec.open,
@@ -203,6 +203,8 @@ def _given(call: ast.Call, deferred: Deferred) -> ast.expr | None:
     for keyword in call.keywords:
         if deferred.keyword and keyword.arg == deferred.keyword:
             return keyword.value
-    if len(call.args) > deferred.index and not any(isinstance(a, ast.Starred) for a in call.args[: deferred.index + 1]):
-        return call.args[deferred.index]
+    if len(call.args) > deferred.position and not any(
+        isinstance(a, ast.Starred) for a in call.args[: deferred.position + 1]
+    ):
+        return call.args[deferred.position]
     return None

@@ -62,7 +62,7 @@ class Frame:
         self.closure = closure
         self.receiver = receiver
         """What the first parameter of a method is."""
-        self.depth = arguments.frame.depth + 1 if arguments is not None else 0
+        self.depth: int = arguments.frame.depth + 1 if arguments is not None else 0
 
     @property
     def module(self) -> Module:
@@ -94,9 +94,9 @@ def parameters(node: FunctionNode) -> dict[str, Parameter]:
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults: list[Any] = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
-    for index, (argument, default) in enumerate(zip(positional, defaults)):
+    for index, (argument, default) in enumerate(zip(positional, defaults, strict=True)):
         found[argument.arg] = Parameter(argument.arg, "positional", index, default)
-    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults):
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         found[argument.arg] = Parameter(argument.arg, "keyword", None, default)
     if arguments.vararg:
         found[arguments.vararg.arg] = Parameter(arguments.vararg.arg, "rest", len(positional), None)

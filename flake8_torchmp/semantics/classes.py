@@ -165,9 +165,11 @@ def library_init(evaluator: Evaluator, instance: Instance) -> list[tuple[str, Ar
             continue
         for call in frame.module.calls["__init__"]:
             if frame.module.scope_of(call).enclosing_function() is frame.scope:
-                for callee in evaluator.values(call.func, frame):
-                    if isinstance(callee, External):
-                        found.append((callee.name.removesuffix(".__init__"), evaluator.arguments(call, frame)))
+                found += [
+                    (callee.name.removesuffix(".__init__"), evaluator.arguments(call, frame))
+                    for callee in evaluator.values(call.func, frame)
+                    if isinstance(callee, External)
+                ]
     if not inits and instance.arguments is not None and not is_record(evaluator, instance.cls):
         found += [(name, instance.arguments) for name in library_bases(evaluator, instance.cls)]
     return found

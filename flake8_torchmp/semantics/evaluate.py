@@ -644,9 +644,9 @@ class Evaluator:
             if option is not None:
                 yield from option
                 return
-            keyword = base.arguments.keywords.get(name) if isinstance(base, Result) else None
-            if keyword is not None and builtin.keeps_arguments(base):
-                yield from self.of(keyword)
+            kept = base.arguments.keywords if isinstance(base, Result) and builtin.keeps_arguments(base) else {}
+            if name in kept:
+                yield from self.of(kept[name])
             else:
                 yield Member(base, name)
 
@@ -753,7 +753,7 @@ class Evaluator:
     def _dict(self, node: ast.Dict, frame: Frame) -> Iterator[Value]:
         entries: list[Entry] = []
         complete = True
-        for key, value in zip(node.keys, node.values):
+        for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
                 inner = self.values(value, frame)
                 for part in inner:
@@ -831,7 +831,7 @@ class Evaluator:
         yield from self.values(node.value, frame)
 
     def _joined(self, node: ast.JoinedStr, frame: Frame) -> Iterator[Value]:
-        start, way = "", ()
+        start, way = "", tuple[Hop, ...]()
         for part in node.values:
             if isinstance(part, ast.Constant) and isinstance(part.value, str):
                 start += part.value

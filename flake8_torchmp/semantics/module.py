@@ -133,7 +133,6 @@ class Module:
         """By the first name of what is changed: `self.a.append(1)` is at "self"."""
         self.classes: list[ast.ClassDef] = []
         self.functions: list[FunctionNode] = []
-        self.strings: defaultdict[str, list[ast.Constant]] = defaultdict(list)
         self.scope = Scope(tree, None, self)
         self._lines: list[str] | None = None
         self._loads: dict[str, list[ast.expr]] | None = None
@@ -548,11 +547,6 @@ class _Walk:
 
     def leaf(self, node: ast.AST, scope: Scope) -> None:
         pass
-
-    def constant(self, node: ast.Constant, scope: Scope) -> None:
-        value = node.value
-        if value.__class__ is str and len(value) < 64:
-            self.module.strings[value].append(node)
 
 
 _FIELD_CACHE: dict[type, tuple[str, ...]] = {}
