@@ -289,8 +289,8 @@ class State:
         """How a change changes a variable: "changed", "rebound" for `module.NAME = …`, or not at all."""
         target: Any = change.target
         while isinstance(target, ast.Attribute | ast.Subscript):
-            is_named = isinstance(target, ast.Attribute) and target.attr == variable.name
-            if is_named and self.of_attribute(target, module) == variable:
+            named = target if isinstance(target, ast.Attribute) and target.attr == variable.name else None
+            if named is not None and self.of_attribute(named, module) == variable:
                 return "changed"
             target = target.value
         if not isinstance(target, ast.Name):

@@ -599,7 +599,7 @@ _HANDLERS: dict[type, Any] = {
     ast.Yield: _Walk.yield_,
     ast.YieldFrom: _Walk.yield_,
     ast.Name: _Walk.leaf,
-    ast.Constant: _Walk.constant,
+    ast.Constant: _Walk.leaf,
     ast.Pass: _Walk.leaf,
     ast.Break: _Walk.leaf,
     ast.Continue: _Walk.leaf,
