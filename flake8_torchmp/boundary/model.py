@@ -95,7 +95,9 @@ class Model:
         """All that goes from the parent to workers because of what a module does or defines."""
         known = self._handed_over.get(module.path)
         if known is None:
-            known = self._handed_over[module.path] = [*self._by_calls(module), *self._by_datasets(module)]
+            known = self._handed_over[module.path] = self.evaluator.alone(
+                lambda: [*self._by_calls(module), *self._by_datasets(module)]
+            )
         return known
 
     def _by_calls(self, module: Module) -> Iterator[HandedOver]:
@@ -105,15 +107,20 @@ class Model:
                 yield HandedOver(hanging.value, hanging.way, place, crossing.api, crossing.methods)
 
     def _by_datasets(self, module: Module) -> Iterator[HandedOver]:
-        """A dataset class that no loader of the project is given is meant for somebody else's."""
-        hangings = Hangings(self.outline)
+        """What a dataset class itself keeps, though the loaders that the project shows are not given it."""
         for cls in self.datasets.of(module):
-            if not _defines_inside(cls) or any(True for _ in self.datasets.loaders_of(cls)):
+            if not _defines_inside(cls):
                 continue
+            loaders = list(self.datasets.loaders_of(cls))
+            if loaders and not any(loaders):
+                continue
+            evaluator = self.evaluator if loaders else self.outline
             place = (cls.node, module, f"the dataset {cls.scope.name}")
-            for hanging in hangings.on([Instance(cls, None)], self.outline.frame_of(module.scope)):
+            for hanging in Hangings(evaluator).on([Instance(cls, None)], evaluator.frame_of(module.scope)):
                 node = getattr(hanging.value, "node", None)
-                if node is not None and any(item is cls.node for item in ancestors(node)):
+                if node is None or not any(item is cls.node for item in ancestors(node)):
+                    continue
+                if not loaders or module.scope_of(node) is cls.scope:  # a default, where a caller leaves it in force
                     yield HandedOver(hanging.value, hanging.way, place, UNSEEN_LOADER, self.methods.of_program(module))
 
     def dataset_arguments(self, module: Module) -> Iterator[DatasetArgument]:
