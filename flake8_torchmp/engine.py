@@ -20,7 +20,7 @@ from .rules import Rule, all_rules
 from .semantics.codebase import Codebase
 from .settings import Settings
 
-MOST_LOADED = 4_000_000
+MOST_LOADED = 8_000_000
 """Bytes of source whose trees are kept at a time."""
 
 _AT_TOP = re.compile(

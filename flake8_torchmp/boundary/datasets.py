@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.module import Module, Place
 from flake8_torchmp.semantics.values import Class, Instance
 
 from . import apis
@@ -19,10 +19,7 @@ class Datasets:
         self.crossings = crossings
         self.bases = frozenset(bases)
         self.names = frozenset(name.rpartition(".")[2] for name in bases)
-        self._loaders: dict[str, list[tuple[frozenset[int], bool]]] = {}
-
-    def forget(self) -> None:
-        self._loaders.clear()
+        self._loaders: dict[str, list[tuple[frozenset[Place], bool]]] = {}
 
     def of(self, module: Module) -> Iterator[Class]:
         for node in module.classes:
@@ -52,10 +49,10 @@ class Datasets:
         codebase = self.outline.codebase
         for path in codebase.users([cls.scope.module.path]):
             for scopes, has_workers in self._loaders_in(path) if codebase.matches(path, apis.WORDS) else ():
-                if id(cls.scope) in scopes:
+                if cls.scope.place in scopes:
                     yield has_workers
 
-    def _loaders_in(self, path: str) -> list[tuple[frozenset[int], bool]]:
+    def _loaders_in(self, path: str) -> list[tuple[frozenset[Place], bool]]:
         """For each loader that a file makes: the classes of the objects it is given, and whether it has workers."""
         known = self._loaders.get(path)
         if known is None:
@@ -64,11 +61,11 @@ class Datasets:
             known = self._loaders[path] = list(self._find(module)) if module is not None else []
         return known
 
-    def _find(self, module: Module) -> Iterator[tuple[frozenset[int], bool]]:
+    def _find(self, module: Module) -> Iterator[tuple[frozenset[Place], bool]]:
         for crossing in self.crossings.of(module):
             if crossing.parameter.role == "dataset":
                 scopes = [
-                    id(item.scope)
+                    item.scope.place
                     for hanging in crossing.hanging
                     if isinstance(hanging.value, Instance)
                     for item in classes.project_classes(self.outline, hanging.value.cls)

@@ -34,9 +34,6 @@ class StartMethods:
         self.default = default_methods(settings)
         self._program: dict[str, frozenset[str]] = {}
 
-    def forget(self) -> None:
-        self._program.clear()
-
     def of_program(self, module: Module) -> frozenset[str]:
         """The default method where a module's code runs, as the programs that use it set it."""
         known = self._program.get(module.path)

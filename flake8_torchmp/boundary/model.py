@@ -75,20 +75,12 @@ class Model:
         self.starts.start_afresh()
 
     def forget(self) -> None:
-        """Drops all that is known about the project's modules."""
+        """Drops the modules and all that holds on to them; what is known of places and files is kept."""
         self.codebase.forget()
         self.evaluator.start_afresh()
         self.outline.start_afresh()
         self._handed_over.clear()
-        for part in (
-            self.methods,
-            self.crossings,
-            self.datasets,
-            self.workers,
-            self.starts,
-            self.state,
-            self.paths,
-        ):
+        for part in (self.crossings, self.workers, self.starts, self.state, self.paths):
             part.forget()
 
     def handed_over(self, module: Module) -> list[HandedOver]:

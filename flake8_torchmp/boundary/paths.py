@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, body_nodes, last_name
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, Place, Scope, body_nodes, last_name
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
@@ -82,11 +82,10 @@ class Paths:
     def __init__(self, evaluator: Evaluator, outline: Evaluator) -> None:
         self.evaluator = evaluator
         self.outline = outline
-        self._parameters: dict[tuple[int, str], bool] = {}
+        self._parameters: dict[tuple[Place, str], bool] = {}
         self._opened: dict[int, list[tuple[ast.Call, Literal]]] = {}
 
     def forget(self) -> None:
-        self._parameters.clear()
         self._opened.clear()
 
     def _literals(self, value: Value, depth: int, evaluator: Evaluator) -> Iterator[Literal]:
@@ -158,7 +157,7 @@ class Paths:
 
     def is_path_parameter(self, cls: Class, name: str) -> bool:
         """Whether what a class is made with under a name is opened, unresolved, by its methods."""
-        key = (id(cls.scope), name)
+        key = (cls.scope.place, name)
         if key not in self._parameters:
             self._parameters[key] = _Flow(self.outline, cls).opens(name)
         return self._parameters[key]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import COMPREHENSIONS, FUNCTIONS, Module, Scope, body_nodes, children
+from flake8_torchmp.semantics.module import COMPREHENSIONS, FUNCTIONS, Module, Place, Scope, body_nodes, children
 from flake8_torchmp.semantics.values import (
     Class,
     External,
@@ -51,8 +51,8 @@ class Starts:
         self.crossings = crossings
         self.methods = methods
         self._inside: dict[int, Start | None] = {}
-        self._can_start: dict[int, str] = {}
-        self._asked: set[int] = set()
+        self._can_start: dict[Place, str] = {}
+        self._asked: set[Place] = set()
         self._with_loaders = True
         self._circles = False
         """Whether an answer was cut off because it was asked for already; a "no" is not kept then."""
@@ -62,16 +62,15 @@ class Starts:
 
     def forget(self) -> None:
         self._inside.clear()
-        self._can_start.clear()
 
     def at_import(self, module: Module) -> Iterator[tuple[ast.AST, Start]]:
         """What starts processes when a module is imported: the node at module level, and the start it leads to."""
         self._with_loaders = self._has_loaders(module)
         frame = self.evaluator.frame_of(module.scope)
         for node in import_nodes(module):
-            if not isinstance(node, (*INTERESTING, *LOOPS)) or not self._may_matter(node, module):
+            if not isinstance(node, (*INTERESTING, *LOOPS)) or is_guarded(self.evaluator, node, module):
                 continue
-            if is_guarded(self.evaluator, node, module):
+            if not self._may_matter(node, module):
                 continue
             inner = self.evaluator.frame_in(module.scope_of(node), frame)
             start = self.of_node(node, inner, 0)
@@ -296,21 +295,21 @@ class Starts:
 
     def can_start(self, scope: Scope, with_loaders: bool) -> bool:
         """Whether a function may start processes; one that iterates what it is given may if there are loaders."""
-        known = self._can_start.get(id(scope))
+        known = self._can_start.get(scope.place)
         if known is None:
             known = self._judge(scope)
         return known == "starts" or (known == "iterates" and with_loaders)
 
     def _judge(self, scope: Scope) -> str:
-        if id(scope) in self._asked:
+        if scope.place in self._asked:
             self._circles = True
             return ""
         outer_circles, self._circles = self._circles, False
-        self._asked.add(id(scope))
+        self._asked.add(scope.place)
         found = self._may_start(scope)
-        self._asked.discard(id(scope))
+        self._asked.discard(scope.place)
         if found == "starts" or not self._circles or not self._asked:
-            self._can_start[id(scope)] = found
+            self._can_start[scope.place] = found
         self._circles = self._circles or outer_circles
         return found
 
@@ -330,7 +329,7 @@ class Starts:
                     function = self._function_of(callee)
                     if function is None:
                         continue
-                    judged = self._can_start.get(id(function.scope))
+                    judged = self._can_start.get(function.scope.place)
                     if judged is None:
                         judged = self._judge(function.scope)
                     if judged == "starts":

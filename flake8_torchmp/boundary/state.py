@@ -15,6 +15,7 @@ from flake8_torchmp.semantics.module import (
     Binding,
     Change,
     Module,
+    Place,
     Scope,
     ancestors,
     body_nodes,
@@ -88,13 +89,13 @@ class Mutation(NamedTuple):
 class State:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
+        self._guarded: dict[tuple[str, str], bool] = {}
+        self._phases: dict[Place, str] = {}
         self.forget()
 
     def forget(self) -> None:
         self._mutations: dict[tuple[str, str], list[Mutation]] = {}
         self._reads: dict[int, list[tuple[ast.expr, Global]]] = {}
-        self._guarded: dict[tuple[str, str], bool] = {}
-        self._phases: dict[int, str] = {}
         self._references: dict[int, list[tuple[ast.AST, Module]]] = {}
 
     # which global
@@ -493,10 +494,10 @@ class State:
         return "import" if function is None else self.phase_of(function)
 
     def phase_of(self, scope: Scope) -> str:
-        known = self._phases.get(id(scope))
+        known = self._phases.get(scope.place)
         if known is None:
-            self._phases[id(scope)] = "unknown"
-            known = self._phases[id(scope)] = self._phase(scope)
+            self._phases[scope.place] = "unknown"
+            known = self._phases[scope.place] = self._phase(scope)
         return known
 
     def _phase(self, scope: Scope) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame, has_receiver, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, body_nodes
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, Place, Scope, body_nodes
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Partial, Value
 
 from . import apis
@@ -65,12 +65,12 @@ class Workers:
         self.datasets = datasets
         self.named = named
         self._of: dict[str, list[WorkerFunction]] = {}
-        self._kinds: dict[str, dict[int, set[str]]] = {}
+        self._kinds: dict[str, dict[Place, frozenset[str]]] = {}
+        self._kinds_by_user: dict[str, dict[str, dict[Place, set[str]]]] = {}
         self._callees: dict[tuple[int, int], list[tuple[Function, Value | None]]] = {}
 
     def forget(self) -> None:
         self._of.clear()
-        self._kinds.clear()
         self._callees.clear()
 
     def of(self, module: Module) -> list[WorkerFunction]:
@@ -101,24 +101,35 @@ class Workers:
 
     def runs(self, scope: Scope) -> bool:
         """Whether a function runs in workers."""
-        return id(scope) in self._kinds_near(scope.module.path)
+        return scope.place in self._kinds_near(scope.module.path)
 
-    def _kinds_near(self, path: str) -> dict[int, set[str]]:
+    def _kinds_near(self, path: str) -> dict[Place, frozenset[str]]:
         """The kinds of worker code that functions are, by what the modules do which can bring them to workers."""
         known = self._kinds.get(path)
         if known is None:
             codebase = self.evaluator.codebase
-            known = {}
+            found: dict[Place, frozenset[str]] = {}
             for user in codebase.users([path]):
-                module = codebase.module(user) if codebase.matches(user, apis.WORDS) else None
-                for worker in self.of(module) if module is not None else ():
-                    known.setdefault(id(worker.scope), set()).add(worker.kind)
-            self._kinds[path] = known
+                kinds_here = self._kinds_by(user).get(path, {}) if codebase.matches(user, apis.WORDS) else {}
+                for place, kinds in kinds_here.items():
+                    found[place] = found.get(place, frozenset()) | kinds
+            known = self._kinds[path] = found
+        return known
+
+    def _kinds_by(self, user: str) -> dict[str, dict[Place, set[str]]]:
+        """By file, the kinds of worker code that functions are because of what one file does or defines."""
+        known = self._kinds_by_user.get(user)
+        if known is None:
+            known = {}
+            module = self.evaluator.codebase.module(user)
+            for worker in self.of(module) if module is not None else ():
+                known.setdefault(worker.scope.module.path, {}).setdefault(worker.scope.place, set()).add(worker.kind)
+            self._kinds_by_user[user] = known
         return known
 
     def sets_up(self, scope: Scope) -> bool:
         """Whether a function prepares each worker: an initializer, or called by one."""
-        return "initializer" in self._kinds_near(scope.module.path).get(id(scope), ())
+        return "initializer" in self._kinds_near(scope.module.path).get(scope.place, ())
 
     def are_set_in_worker(self, variable: Global, state: State) -> bool:
         """Whether worker code binds a variable for itself."""

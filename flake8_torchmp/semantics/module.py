@@ -12,6 +12,8 @@ from flake8_torchmp import source
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 ScopeNode = ast.Module | FunctionNode | ast.ClassDef | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
+Place = tuple[str, int, int]
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -95,6 +97,11 @@ class Scope:
     @property
     def name(self) -> str:
         return getattr(self.node, "name", "<lambda>" if isinstance(self.node, ast.Lambda) else "")
+
+    @property
+    def place(self) -> Place:
+        """Tells a function or class from all others of a project, also after its module was read anew."""
+        return (self.module.path, *position(self.node))
 
     def enclosing_function(self) -> Scope | None:
         """The function whose body this scope is part of, itself included; None at module level."""
