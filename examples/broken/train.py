@@ -10,10 +10,15 @@ def make_loader(workers=4):
     return DataLoader(faces, batch_size=32, num_workers=workers)
 
 
+images, _ = next(iter(make_loader()))
+print("one batch:", images.shape)
+
+
 def main():
     data.CLASS_WEIGHTS["a"] = 2.0
     for images, weights in make_loader():
         print(images.mean(), weights.sum())
 
 
-main()
+if __name__ == "__main__":
+    main()
