@@ -14,6 +14,18 @@ _COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK = re.compile(rb"[ \t\f]*(?:[#\r\n]|$)")
 
 
+class Words:
+    """A pattern of which one of some literals is always a part: to look for those first is much quicker."""
+
+    def __init__(self, pattern: bytes, literals: list[bytes]) -> None:
+        self.pattern = pattern
+        self._search = re.compile(pattern).search
+        self._literals = literals
+
+    def search(self, data: bytes) -> object:
+        return self._search(data) if any(literal in data for literal in self._literals) else None
+
+
 class Unreadable(Exception):  # noqa: N818 - it is the file that is at fault, not the program
     """A file that cannot be read, decoded or parsed; its text is one line that says why."""
 

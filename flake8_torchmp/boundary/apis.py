@@ -9,6 +9,7 @@ import re
 from typing import NamedTuple
 
 from flake8_torchmp.semantics.callers import Deferred
+from flake8_torchmp.source import Words
 
 MULTIPROCESSING = (
     "torch.multiprocessing.",
@@ -190,9 +191,11 @@ LIBRARIES = frozenset(
     "albumentations timm ray dask omegaconf hydra".split()
 )
 
-WORDS = re.compile(
+WORDS = Words(
     rb"DataLoader|Loader\b|Dataset\b|multiprocessing|\bProcess(?:PoolExecutor)?\b|\bPool\b|\bspawn\b|start_method|start_processes"
-    rb"|get_context|IterDataPipe|\bDatasetFolder|\bImageFolder|torchvision|torchaudio|torch_geometric|call_parse"
+    rb"|get_context|IterDataPipe|\bDatasetFolder|\bImageFolder|torchvision|torchaudio|torch_geometric|call_parse",
+    b"Loader Dataset multiprocessing Process Pool spawn start_ get_context IterDataPipe ImageFolder torchvision "
+    b"torchaudio torch_geometric call_parse".split(),
 )
 """No file without one of these words has a crossing, worker code or a start of its own."""
 

@@ -201,6 +201,8 @@ class _Flow:
                 return True
         elif self._function(init.scope, {name}):
             return True
+        if not self.attributes:
+            return False
         methods = [
             cls.scope.module.scopes[node]
             for cls in classes.project_classes(self.evaluator, self.cls)
@@ -222,15 +224,10 @@ class _Flow:
         names = set(names)
         receiver = receiver_name(scope)
         assert isinstance(scope.node, FUNCTIONS)
-        nodes = body_nodes(scope.node)
-        for node in nodes:
-            if isinstance(node, ast.Assign):
-                self._assign(node.targets, node.value, names, receiver)
-            elif isinstance(node, ast.AnnAssign) and node.value is not None:
-                self._assign([node.target], node.value, names, receiver)
-            elif isinstance(node, ast.For | ast.comprehension):
-                self._assign([node.target], node.iter, names, receiver)
-        return any(self._call(node, scope, names, receiver, depth) for node in nodes if isinstance(node, ast.Call))
+        assignments, calls = _assignments_and_calls(scope)
+        for targets, value in assignments:
+            self._assign(targets, value, names, receiver)
+        return any(self._call(node, scope, names, receiver, depth) for node in calls)
 
     def _assign(self, targets: list[ast.expr], value: ast.expr, names: set[str], receiver: str) -> None:
         for target in targets:
@@ -325,6 +322,25 @@ class _Flow:
         if isinstance(target, Function):
             return self._function(target.scope, set(_names_of(target.scope, given, shift=0)), depth + 1)
         return False
+
+
+def _assignments_and_calls(scope: Scope) -> tuple[list[tuple[list[ast.expr], ast.expr]], list[ast.Call]]:
+    """What a function gives names, and its calls, in source order."""
+    key = ("assignments and calls", scope.node)
+    if key not in scope.module.memo:
+        assert isinstance(scope.node, FUNCTIONS)
+        nodes = body_nodes(scope.node)
+        assignments: list[tuple[list[ast.expr], ast.expr]] = []
+        for node in nodes:
+            if isinstance(node, ast.Assign):
+                assignments.append((node.targets, node.value))
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                assignments.append(([node.target], node.value))
+            elif isinstance(node, ast.For | ast.comprehension):
+                assignments.append(([node.target], node.iter))
+        scope.module.memo[key] = (assignments, [node for node in nodes if isinstance(node, ast.Call)])
+    known: tuple[list[tuple[list[ast.expr], ast.expr]], list[ast.Call]] = scope.module.memo[key]
+    return known
 
 
 _OPENER_NAMES = frozenset(name.rpartition(".")[2] for name in OPENERS) | OPENING_METHODS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -503,10 +504,13 @@ class State:
     def _phase(self, scope: Scope) -> str:
         outer = scope.parent.enclosing_function() if scope.parent is not None else None
         phases = {self.phase_of(outer)} if outer is not None else set()
-        for node, module in self.references(scope):
+        for path in self._paths_naming(scope):
             if "parent" in phases:
                 break
-            phases.add(self.phase(node, module))
+            if self._only_decorates(path, scope):
+                phases.add("import")
+            else:
+                phases |= {self.phase(node, module) for node, module in self._references_in(path, scope)}
         if "parent" in phases:
             return "parent"
         if phases - {"unknown"}:
@@ -524,29 +528,44 @@ class State:
         """Where the project names a function, other than in its own body."""
         known = self._references.get(id(scope))
         if known is None:
-            known = self._references[id(scope)] = list(self._refer(scope))
+            known = [found for path in self._paths_naming(scope) for found in self._references_in(path, scope)]
+            self._references[id(scope)] = known
         return known
 
-    def _refer(self, scope: Scope) -> Iterator[tuple[ast.AST, Module]]:
-        name = scope.name
+    @staticmethod
+    def _name_in_use(scope: Scope) -> str:
+        """The name by which a function is called: for `__init__`, that of its class."""
+        owner = scope.parent
+        return owner.name if scope.name == "__init__" and owner is not None and owner.is_class else scope.name
+
+    def _paths_naming(self, scope: Scope) -> list[str]:
+        name = self._name_in_use(scope)
         owner = scope.parent
         if owner is None or isinstance(scope.node, ast.Lambda):
-            return
-        if name == "__init__" and owner.is_class:
-            name = owner.name
+            return []
         paths = self.evaluator.codebase.mentioning(name, scope.module.path)
         if owner.is_class:
             named = self.evaluator.codebase.mentioning(owner.name, scope.module.path)
             paths = [path for path in paths if path in named]
-        for path in paths:
-            module = self.evaluator.codebase.module(path)
-            if module is None:
-                continue
-            for node in module.loads(name):
-                if any(item is scope.node for item in ancestors(node)):
-                    continue
-                if self._names_function(node, scope, module):
-                    yield self._place(node), module
+        return paths
+
+    def _references_in(self, path: str, scope: Scope) -> Iterator[tuple[ast.AST, Module]]:
+        module = self.evaluator.codebase.module(path)
+        if module is None:
+            return
+        for node in module.loads(self._name_in_use(scope)):
+            if not any(item is scope.node for item in ancestors(node)) and self._names_function(node, scope, module):
+                yield self._place(node), module
+
+    def _only_decorates(self, path: str, scope: Scope) -> bool:
+        """Whether a file uses a function at module level alone, as a decorator, going by its bytes."""
+        data = self.evaluator.codebase.data(path)
+        if path == scope.module.path or b"__name__" in data:
+            return False
+        name = re.escape(self._name_in_use(scope).encode())
+        decorators = re.findall(rb"^@" + name + rb"\b", data, re.MULTILINE)
+        imports = re.findall(rb"^from[^\n]*import[^\n()]*\b" + name + rb"\b(?! as)", data, re.MULTILINE)
+        return bool(decorators) and len(decorators) + len(imports) == len(re.findall(rb"\b" + name + rb"\b", data))
 
     def _names_function(self, node: Any, scope: Scope, module: Module) -> bool:
         if isinstance(node, ast.Attribute) and scope.parent is not None and scope.parent.is_class:

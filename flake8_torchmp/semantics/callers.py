@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import classes
@@ -64,7 +66,7 @@ class Callers:
             return
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return
-        for module in self._modules(scope.name, scope.module):
+        for module in self._modules(scope.name, scope.module, self._call_of(scope.name)):
             names = module.names_of(scope.name)
             for name in names:
                 for call in list(module.calls.get(name, ())):
@@ -110,7 +112,7 @@ class Callers:
         return known
 
     def _constructions(self, class_scope: Scope) -> Iterator[tuple[Class, Arguments]]:
-        for module in self._modules(class_scope.name, class_scope.module):
+        for module in self._modules(class_scope.name, class_scope.module, self._call_of(class_scope.name)):
             names = module.names_of(class_scope.name)
             for name in names:
                 for call in list(module.calls.get(name, ())):
@@ -125,7 +127,7 @@ class Callers:
 
     def subclasses(self, class_scope: Scope) -> Iterator[Class]:
         """The classes of the project that name a class as their base."""
-        for module in self._modules(class_scope.name, class_scope.module):
+        for module in self._modules(class_scope.name, class_scope.module, _subclass_of(class_scope.name)):
             names = module.names_of(class_scope.name)
             for node in module.classes:
                 for base in node.bases:
@@ -192,11 +194,34 @@ class Callers:
             else:
                 made.open_keywords = True
 
-    def _modules(self, name: str, module: Module) -> Iterator[Module]:
-        for path in self.evaluator.codebase.mentioning(name, module.path):
-            found = self.evaluator.codebase.module(path)
-            if found is not None:
-                yield found
+    def _modules(self, name: str, module: Module, use: re.Pattern[bytes]) -> Iterator[Module]:
+        """The modules that use a name in some way, or under another name, going by their bytes."""
+        codebase = self.evaluator.codebase
+        renamed = _renaming_of(name)
+        for path in codebase.mentioning(name, module.path):
+            if codebase.matches(path, use) or codebase.matches(path, renamed):
+                found = codebase.module(path)
+                if found is not None:
+                    yield found
+
+    def _call_of(self, name: str) -> re.Pattern[bytes]:
+        return _call_of(name, tuple(self._by_name))
+
+
+@cache
+def _call_of(name: str, deferring: tuple[str, ...]) -> re.Pattern[bytes]:
+    """A call of a name, or of something that may be given it to call it later."""
+    return re.compile(rf"\b(?:{re.escape(name)}|{'|'.join(deferring)})\s*\(".encode())
+
+
+@cache
+def _subclass_of(name: str) -> re.Pattern[bytes]:
+    return re.compile(rf"\bclass\s[^:]*?\b{re.escape(name)}\b".encode())
+
+
+@cache
+def _renaming_of(name: str) -> re.Pattern[bytes]:
+    return re.compile(rf"\b{re.escape(name)}\s+as\b|=\s*\(?\s*[\w.]*\b{re.escape(name)}\b(?!\s*\()".encode())
 
 
 def _given(call: ast.Call, deferred: Deferred) -> ast.expr | None:

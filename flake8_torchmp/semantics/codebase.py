@@ -279,7 +279,7 @@ class Codebase:
                         self._importers.setdefault(imported, []).append(file)
         return self._importers.get(path, [])
 
-    def derived_from(self, pattern: re.Pattern[bytes]) -> dict[str, frozenset[str]]:
+    def derived_from(self, pattern: re.Pattern[bytes] | source.Words) -> dict[str, frozenset[str]]:
         """By file, its classes that derive, going by names alone, from classes whose names match."""
         known = self._derived.get(pattern.pattern)
         if known is not None:
@@ -303,7 +303,7 @@ class Codebase:
         known = self._derived[pattern.pattern] = {path: names for path, names in found.items() if names}
         return known
 
-    def derived_names(self, pattern: re.Pattern[bytes]) -> frozenset[str]:
+    def derived_names(self, pattern: re.Pattern[bytes] | source.Words) -> frozenset[str]:
         key = b"names of " + pattern.pattern
         if key not in self._names:
             self._names[key] = frozenset(n for names in self.derived_from(pattern).values() for n in names)
@@ -317,7 +317,7 @@ class Codebase:
             is not None
         )
 
-    def matches(self, path: str, pattern: re.Pattern[bytes]) -> bool:
+    def matches(self, path: str, pattern: re.Pattern[bytes] | source.Words) -> bool:
         """Whether a file's bytes hold something."""
         key = (path, pattern.pattern)
         if key not in self._matches:

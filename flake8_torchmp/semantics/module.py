@@ -142,9 +142,9 @@ class Module:
         self.functions: list[FunctionNode] = []
         self.scope = Scope(tree, None, self)
         self._lines: list[str] | None = None
-        self._loads: dict[str, list[ast.expr]] | None = None
+        self.read: defaultdict[str, list[ast.expr]] = defaultdict(list)
+        """The names and attributes that are read, by their last name, as the walk comes by."""
         self._names: dict[str, list[str]] = {}
-        self._scope_of: dict[ast.AST, Scope] = {}
         self.memo: dict[tuple[object, ...], Any] = {}
         """Answers that depend on this module's tree alone."""
         _Walk(self).run()
@@ -167,18 +167,8 @@ class Module:
         return self._names[name]
 
     def loads(self, name: str) -> list[ast.expr]:
-        """Where a name or attribute is read."""
-        if self._loads is None:
-            self._loads = {}
-            stack: list[ast.AST] = [self.tree]
-            while stack:
-                node = stack.pop()
-                if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
-                    self._loads.setdefault(last_name(node), []).append(node)
-                stack += children(node)
-            for nodes in self._loads.values():
-                nodes.sort(key=position)
-        return self._loads.get(name, [])
+        """Where a name or attribute is read, in source order; annotations of parameters aside."""
+        return sorted(self.read.get(name, ()), key=position)
 
     def calls_of(self, name: str) -> list[ast.Call]:
         """The calls of something by its name or another name for it."""
@@ -186,10 +176,11 @@ class Module:
 
     def scope_of(self, node: ast.AST) -> Scope:
         """The scope in which an expression or statement is evaluated; for a definition, where it is bound."""
-        known = self._scope_of.get(node)
-        if known is None:
-            known = self._scope_of[node] = self._find_scope(node)
-        return known
+        try:
+            return node._torchmp_scope  # type: ignore[attr-defined,no-any-return]
+        except AttributeError:  # a part that the walk does not stop at
+            known = node._torchmp_scope = self._find_scope(node)  # type: ignore[attr-defined]
+            return known
 
     def _find_scope(self, node: ast.AST) -> Scope:
         child, parent = node, up(node)
@@ -328,6 +319,7 @@ class _Walk:
         handlers = _HANDLERS
         while stack:
             node, scope = stack.pop()
+            node._torchmp_scope = scope  # type: ignore[attr-defined]
             handler = handlers.get(node.__class__)
             if handler is None:
                 self._push_children(node, scope)
@@ -552,6 +544,16 @@ class _Walk:
             function.is_generator = True
         self._push_children(node, scope)
 
+    def name(self, node: ast.Name, _scope: Scope) -> None:
+        if node.ctx.__class__ is ast.Load:
+            self.module.read[node.id].append(node)
+
+    def attribute(self, node: ast.Attribute, scope: Scope) -> None:
+        if node.ctx.__class__ is ast.Load:
+            self.module.read[node.attr].append(node)
+        node.value._torchmp_up = node  # type: ignore[attr-defined]
+        self.stack.append((node.value, scope))
+
     def leaf(self, node: ast.AST, scope: Scope) -> None:
         pass
 
@@ -605,7 +607,8 @@ _HANDLERS: dict[type, Any] = {
     ast.Return: _Walk.return_,
     ast.Yield: _Walk.yield_,
     ast.YieldFrom: _Walk.yield_,
-    ast.Name: _Walk.leaf,
+    ast.Name: _Walk.name,
+    ast.Attribute: _Walk.attribute,
     ast.Constant: _Walk.leaf,
     ast.Pass: _Walk.leaf,
     ast.Break: _Walk.leaf,
