@@ -7,6 +7,7 @@ import codecs
 import os
 import re
 import warnings
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -23,7 +24,29 @@ class Words:
         self._literals = literals
 
     def search(self, data: bytes) -> object:
-        return self._search(data) if any(literal in data for literal in self._literals) else None
+        """A match, or None; only around the literals is the pattern tried."""
+        for literal in self._literals:
+            place = data.find(literal)
+            while place >= 0:
+                match = self._search(data, max(0, place - _LONGEST_WORD), place + _LONGEST_WORD)
+                if match is not None:
+                    return match
+                place = data.find(literal, place + 1)
+        return None
+
+
+def places(word: bytes, data: bytes) -> Iterator[int]:
+    """Where a whole word stands: regular expressions that begin with a word's border are slow."""
+    place = data.find(word)
+    while place >= 0:
+        end = place + len(word)
+        if data[place - 1 : place] not in _WORD_BYTES and data[end : end + 1] not in _WORD_BYTES:
+            yield place
+        place = data.find(word, end)
+
+
+_LONGEST_WORD = 40
+_WORD_BYTES = frozenset(bytes([code]) for code in range(256) if bytes([code]).isalnum() or code == 0x5F)
 
 
 class Unreadable(Exception):  # noqa: N818 - it is the file that is at fault, not the program

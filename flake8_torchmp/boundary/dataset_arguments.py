@@ -108,7 +108,7 @@ class DatasetArguments:
 
     def _of_project(self, cls: Class, arguments: Arguments, module: Module) -> Iterator[DatasetArgument]:
         for name, source in self._given(cls, arguments):
-            if self._may_be_path(source) and self.paths.is_path_parameter(cls, name):
+            if self.paths.is_path_parameter(cls, name) and self._may_be_path(source):
                 yield DatasetArgument(cls.scope.name, name, source, module, _line(arguments))
 
     def _may_be_path(self, source: Source) -> bool:

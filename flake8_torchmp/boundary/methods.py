@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from flake8_torchmp.semantics.calls import Arguments
 from flake8_torchmp.semantics.evaluate import Evaluator
@@ -15,6 +16,7 @@ from .apis import bare
 from .guards import is_guarded
 from .targets import default_methods
 
+_SETTING = re.compile(b"set_start_method")
 ALL = frozenset(START_METHODS)
 CONTEXT_CLASSES = {
     "ForkContext": "fork",
@@ -47,7 +49,7 @@ class StartMethods:
         found: set[str] = set()
         certain = False
         for path in codebase.users([module.path]):
-            if b"set_start_method" not in codebase.data(path):
+            if not codebase.matches(path, _SETTING):
                 continue
             other = codebase.module(path)
             if other is None:

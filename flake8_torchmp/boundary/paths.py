@@ -180,6 +180,9 @@ def _opened(node: ast.Call, module: Module, evaluator: Evaluator) -> Source | No
     return None
 
 
+_Parts = tuple[list[tuple[list[ast.expr], ast.expr]], list[ast.Call], frozenset[str]]
+
+
 class _Flow:
     """Follows a constructor's parameter through a class to a call that opens it."""
 
@@ -224,7 +227,9 @@ class _Flow:
         names = set(names)
         receiver = receiver_name(scope)
         assert isinstance(scope.node, FUNCTIONS)
-        assignments, calls = _assignments_and_calls(scope)
+        assignments, calls, mentioned = _assignments_and_calls(scope)
+        if not names and self.attributes.isdisjoint(mentioned):
+            return False
         for targets, value in assignments:
             self._assign(targets, value, names, receiver)
         return any(self._call(node, scope, names, receiver, depth) for node in calls)
@@ -324,8 +329,8 @@ class _Flow:
         return False
 
 
-def _assignments_and_calls(scope: Scope) -> tuple[list[tuple[list[ast.expr], ast.expr]], list[ast.Call]]:
-    """What a function gives names, and its calls, in source order."""
+def _assignments_and_calls(scope: Scope) -> _Parts:
+    """What a function gives names, its calls, and the attributes that it mentions, in source order."""
     key = ("assignments and calls", scope.node)
     if key not in scope.module.memo:
         assert isinstance(scope.node, FUNCTIONS)
@@ -338,8 +343,10 @@ def _assignments_and_calls(scope: Scope) -> tuple[list[tuple[list[ast.expr], ast
                 assignments.append(([node.target], node.value))
             elif isinstance(node, ast.For | ast.comprehension):
                 assignments.append(([node.target], node.iter))
-        scope.module.memo[key] = (assignments, [node for node in nodes if isinstance(node, ast.Call)])
-    known: tuple[list[tuple[list[ast.expr], ast.expr]], list[ast.Call]] = scope.module.memo[key]
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        mentioned = frozenset(node.attr for node in nodes if isinstance(node, ast.Attribute))
+        scope.module.memo[key] = (assignments, calls, mentioned)
+    known: _Parts = scope.module.memo[key]
     return known
 
 

@@ -105,9 +105,8 @@ class State:
         """The reads of globals of the project in a function's body, in source order."""
         known = self._reads.get(id(scope))
         if known is None:
-            node: Any = scope.node
-            body = [node.body] if isinstance(node, ast.Lambda) else node.body
-            known = self._reads[id(scope)] = [r for part in body for r in self.reads_in(part, scope.module)]
+            assert isinstance(scope.node, FUNCTIONS)
+            known = self._reads[id(scope)] = self._reads_among(body_nodes(scope.node), scope.module)
         yield from known
 
     def names_in(self, scope: Scope) -> Iterator[tuple[ast.Name, Global]]:
@@ -119,9 +118,9 @@ class State:
                 if binding is not None and binding.is_module:
                     yield node, Global(scope.module, node.id)
 
-    def reads_in(self, root: ast.AST, module: Module) -> Iterator[tuple[ast.expr, Global]]:
+    def _reads_among(self, nodes: list[ast.AST], module: Module) -> list[tuple[ast.expr, Global]]:
         found: list[tuple[ast.expr, Global]] = []
-        for node in ast.walk(root):
+        for node in nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 variable = self.of_name(node, module)
                 if variable is not None:
@@ -130,7 +129,7 @@ class State:
                 variable = self.of_attribute(node, module)
                 if variable is not None:
                     found.append((node, variable))
-        yield from sorted(found, key=lambda item: position(item[0]))
+        return sorted(found, key=lambda item: position(item[0]))
 
     def of_name(self, node: ast.Name, module: Module) -> Global | None:
         scope = self.evaluator.scope_binding(node.id, module.scope_of(node))
@@ -475,7 +474,8 @@ class State:
             module = self.evaluator.codebase.module(path)
             if module is None:
                 continue
-            for node, found in self.reads_in(module.tree, module):
+            nodes: list[ast.AST] = [node for name in module.names_of(variable.name) for node in module.loads(name)]
+            for node, found in self._reads_among(nodes, module):
                 if found != variable or self.is_changed_by_read(node, module):
                     continue
                 function = module.scope_of(node).enclosing_function()
@@ -559,13 +559,15 @@ class State:
 
     def _only_decorates(self, path: str, scope: Scope) -> bool:
         """Whether a file uses a function at module level alone, as a decorator, going by its bytes."""
-        data = self.evaluator.codebase.data(path)
-        if path == scope.module.path or b"__name__" in data:
+        codebase = self.evaluator.codebase
+        data = codebase.data(path)
+        name = self._name_in_use(scope)
+        if path == scope.module.path or b"__main__" in data or codebase.binds(path, name):
             return False
-        name = re.escape(self._name_in_use(scope).encode())
-        decorators = re.findall(rb"^@" + name + rb"\b", data, re.MULTILINE)
-        imports = re.findall(rb"^from[^\n]*import[^\n()]*\b" + name + rb"\b(?! as)", data, re.MULTILINE)
-        return bool(decorators) and len(decorators) + len(imports) == len(re.findall(rb"\b" + name + rb"\b", data))
+        word = re.escape(name.encode())
+        decorators = re.findall(rb"^@" + word + rb"\b", data, re.MULTILINE)
+        uses = re.findall(rb"\b" + word + rb"\b", codebase.without_imports(path))
+        return bool(decorators) and len(decorators) == len(uses)
 
     def _names_function(self, node: Any, scope: Scope, module: Module) -> bool:
         if isinstance(node, ast.Attribute) and scope.parent is not None and scope.parent.is_class:

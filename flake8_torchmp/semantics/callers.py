@@ -42,6 +42,7 @@ class Callers:
     def __init__(self, evaluator: Evaluator, deferred: Mapping[str, Deferred]) -> None:
         self.evaluator = evaluator
         self._by_name = {**PARTIAL, **deferred}
+        self._deferring = _deferring(tuple(self._by_name))
         self._of: dict[int, list[tuple[Arguments, Value | None]]] = {}
         self._made: dict[int, list[tuple[Class, Arguments]]] = {}
         self._deferred: dict[int, tuple[ast.Call, Deferred]] = {}
@@ -66,7 +67,7 @@ class Callers:
             return
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return
-        for module in self._modules(scope.name, scope.module, self._call_of(scope.name)):
+        for module in self._modules(scope.name, scope.module, "called"):
             names = module.names_of(scope.name)
             for name in names:
                 for call in list(module.calls.get(name, ())):
@@ -112,7 +113,7 @@ class Callers:
         return known
 
     def _constructions(self, class_scope: Scope) -> Iterator[tuple[Class, Arguments]]:
-        for module in self._modules(class_scope.name, class_scope.module, self._call_of(class_scope.name)):
+        for module in self._modules(class_scope.name, class_scope.module, "called"):
             names = module.names_of(class_scope.name)
             for name in names:
                 for call in list(module.calls.get(name, ())):
@@ -127,7 +128,7 @@ class Callers:
 
     def subclasses(self, class_scope: Scope) -> Iterator[Class]:
         """The classes of the project that name a class as their base."""
-        for module in self._modules(class_scope.name, class_scope.module, _subclass_of(class_scope.name)):
+        for module in self._modules(class_scope.name, class_scope.module, "derived"):
             names = module.names_of(class_scope.name)
             for node in module.classes:
                 for base in node.bases:
@@ -194,34 +195,22 @@ class Callers:
             else:
                 made.open_keywords = True
 
-    def _modules(self, name: str, module: Module, use: re.Pattern[bytes]) -> Iterator[Module]:
+    def _modules(self, name: str, module: Module, use: str) -> Iterator[Module]:
         """The modules that use a name in some way, or under another name, going by their bytes."""
         codebase = self.evaluator.codebase
-        renamed = _renaming_of(name)
         for path in codebase.mentioning(name, module.path):
-            if codebase.matches(path, use) or codebase.matches(path, renamed):
+            uses = codebase.uses(path, name)
+            may_defer = use == "called" and codebase.matches(path, self._deferring)
+            if may_defer or use in uses or "renamed" in uses:
                 found = codebase.module(path)
                 if found is not None:
                     yield found
 
-    def _call_of(self, name: str) -> re.Pattern[bytes]:
-        return _call_of(name, tuple(self._by_name))
-
 
 @cache
-def _call_of(name: str, deferring: tuple[str, ...]) -> re.Pattern[bytes]:
-    """A call of a name, or of something that may be given it to call it later."""
-    return re.compile(rf"\b(?:{re.escape(name)}|{'|'.join(deferring)})\s*\(".encode())
-
-
-@cache
-def _subclass_of(name: str) -> re.Pattern[bytes]:
-    return re.compile(rf"\bclass\s[^:]*?\b{re.escape(name)}\b".encode())
-
-
-@cache
-def _renaming_of(name: str) -> re.Pattern[bytes]:
-    return re.compile(rf"\b{re.escape(name)}\s+as\b|=\s*\(?\s*[\w.]*\b{re.escape(name)}\b(?!\s*\()".encode())
+def _deferring(names: tuple[str, ...]) -> re.Pattern[bytes]:
+    """A call of something that may be given a function to call later."""
+    return re.compile(rf"(?:{'|'.join(names)})\s*\(".encode())
 
 
 def _given(call: ast.Call, deferred: Deferred) -> ast.expr | None:

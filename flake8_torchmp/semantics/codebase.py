@@ -22,6 +22,7 @@ _IMPORT = re.compile(
 _IMPORTED_NAME = re.compile(rb"(\w+|\*)(?:[ \t]+as[ \t]+\w+)?[\s,)]*")
 _CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)
 _WORD = re.compile(rb"\w+")
+_DOTTED = b"._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _COMMENT = re.compile(rb"#[^\n]*")
 
 
@@ -52,6 +53,7 @@ class Codebase:
         self._derived: dict[bytes, dict[str, frozenset[str]]] = {}
         self._names: dict[bytes, frozenset[str]] = {}
         self._matches: dict[tuple[str, bytes], bool] = {}
+        self._uses: dict[tuple[str, str], frozenset[str]] = {}
         self._mentioning: dict[tuple[str, str], list[str]] = {}
         self._users: dict[str, list[str]] = {}
         self._importers: dict[str, list[str]] | None = None
@@ -309,6 +311,10 @@ class Codebase:
             self._names[key] = frozenset(n for names in self.derived_from(pattern).values() for n in names)
         return self._names[key]
 
+    def without_imports(self, path: str) -> bytes:
+        """A file's bytes, its import statements left out."""
+        return _IMPORT.sub(b"", self.data(path))
+
     def binds(self, path: str, name: str) -> bool:
         """Whether a file gives something a name by assignment or by renaming an import, going by its bytes."""
         word = re.escape(name.encode())
@@ -324,6 +330,26 @@ class Codebase:
             self._matches[key] = pattern.search(self.data(path)) is not None
         return self._matches[key]
 
+    def uses(self, path: str, name: str) -> frozenset[str]:
+        """What a file does with a name, going by its bytes: it may be called, derived from, or renamed there."""
+        key = (path, name)
+        if key not in self._uses:
+            self._uses[key] = frozenset(self._find_uses(self.data(path), name.encode()))
+        return self._uses[key]
+
+    @staticmethod
+    def _find_uses(data: bytes, word: bytes) -> Iterator[str]:
+        for place in source.places(word, data):
+            after = data[place + len(word) : place + len(word) + 80].lstrip()
+            before = data[max(0, place - 300) : place]
+            if after.startswith(b"("):
+                yield "called"
+            elif after.startswith(b"as") or before.rstrip(_DOTTED).rstrip(b" \t\r\n\\(").endswith(b"="):
+                yield "renamed"
+            holder = before.rfind(b"class ")
+            if holder >= 0 and b":" not in before[holder:]:
+                yield "derived"
+
     def mentioning(self, name: str, path: str) -> list[str]:
         """The files that may use a name defined in a file: it, and those that import it, also by way of others."""
         key = (name, path)
@@ -333,7 +359,6 @@ class Codebase:
 
     def _find_mentions(self, name: str, path: str) -> list[str]:
         plain = name.encode()
-        word = re.compile(rb"(?<!\w)" + re.escape(plain) + rb"(?!\w)")
         found: dict[str, None] = {path: None}
         visited = {path}
         pending = [(path, True)]
@@ -344,7 +369,7 @@ class Codebase:
                     continue
                 visited.add(importer)
                 data = self.data(importer)
-                mentions = plain in data and word.search(data) is not None
+                mentions = next(source.places(plain, data), None) is not None
                 if mentions:
                     found[importer] = None
                 if mentions or direct or importer.endswith("__init__.py"):

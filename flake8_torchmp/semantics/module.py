@@ -144,7 +144,7 @@ class Module:
         self._lines: list[str] | None = None
         self.read: defaultdict[str, list[ast.expr]] = defaultdict(list)
         """The names and attributes that are read, by their last name, as the walk comes by."""
-        self._names: dict[str, list[str]] = {}
+        self._names: defaultdict[str, dict[str, None]] | None = None
         self.memo: dict[tuple[object, ...], Any] = {}
         """Answers that depend on this module's tree alone."""
         _Walk(self).run()
@@ -157,14 +157,15 @@ class Module:
 
     def names_of(self, name: str) -> list[str]:
         """A name and the other names under which the module imports or keeps what it stands for."""
-        if name not in self._names:
-            found = [name]
+        if self._names is None:
+            self._names = defaultdict(dict)
             for scope in self.scopes.values():
                 for other, bindings in scope.bindings.items():
-                    if other not in found and any(_stands_for(binding, name) for binding in bindings):
-                        found.append(other)
-            self._names[name] = found
-        return self._names[name]
+                    for binding in bindings:
+                        meant = _stands_for(binding)
+                        if meant and meant != other:
+                            self._names[meant][other] = None
+        return [name, *self._names.get(name, ())]
 
     def loads(self, name: str) -> list[ast.expr]:
         """Where a name or attribute is read, in source order; annotations of parameters aside."""
@@ -201,11 +202,11 @@ class Module:
         return f"<Module {self.name}>"
 
 
-def _stands_for(binding: Binding, name: str) -> bool:
+def _stands_for(binding: Binding) -> str:
+    """The name of which a binding makes another name."""
     if binding.kind == "from":
-        return getattr(binding.node, "name", "") == name
-    value = binding.value
-    return binding.kind == "assign" and isinstance(value, ast.Name | ast.Attribute) and last_name(value) == name
+        return getattr(binding.node, "name", "")
+    return last_name(binding.value) if binding.kind == "assign" and binding.value is not None else ""
 
 
 def _is_header(definition: ast.AST, child: ast.AST) -> bool:
