@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flake8_torchmp.semantics.calls import Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, conditions, facts
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, dotted, last_name, root_name
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, dotted, last_name, root_name
 from flake8_torchmp.semantics.values import External, Function
 
 PLATFORM_NAMES = frozenset(
@@ -81,8 +81,11 @@ def _is_module_name(side: ast.Name, evaluator: Evaluator, module: Module, frame:
 def _text(node: ast.expr) -> str:
     if isinstance(node, ast.Constant):
         return str(node.value)
-    if isinstance(node, ast.Tuple | ast.List | ast.Set) and len(node.elts) == 1:
-        return _text(node.elts[0])
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        texts = [_text(element) for element in node.elts]
+        if "__main__" in texts and "__mp_main__" not in texts:
+            return "__main__"
+        return texts[0] if len(texts) == 1 else ""
     return ""
 
 
@@ -100,10 +103,23 @@ def asks_for_platform(evaluator: Evaluator, node: ast.AST, module: Module) -> bo
                 return True
         if any(_set_by_platform(evaluator, name, module) for name in _names_in(condition.test)):
             return True
-    function = module.scope_of(node).enclosing_function()
+    scope = module.scope_of(node)
+    function = scope.enclosing_function()
+    if _is_skipped_by_platform(scope):
+        return True
     return function is not None and any(
         module.scope_of(call).enclosing_function() is function for call in module.calls_of("get_all_start_methods")
     )
+
+
+def _is_skipped_by_platform(scope: Scope | None) -> bool:
+    """Whether a decorator with a platform test, as of unittest or pytest, stands over a function or class."""
+    while scope is not None:
+        for decorator in getattr(scope.node, "decorator_list", ()):
+            if isinstance(decorator, ast.Call) and mentions_platform(decorator):
+                return True
+        scope = scope.parent
+    return False
 
 
 def _on_windows(test: ast.expr) -> bool | None:
@@ -138,6 +154,8 @@ def _windows_name(node: ast.expr) -> str:
 
 def mentions_platform(test: ast.AST) -> bool:
     for part in ast.walk(test):
+        if isinstance(part, ast.Call) and last_name(part.func) == "hasattr" and dotted(part.args[0]) == "os":
+            return True  # `hasattr(os, "fork")`
         if isinstance(part, ast.Attribute | ast.Name):
             name = dotted(part)
             if name in PLATFORM_NAMES or last_name(part) in METHOD_QUESTIONS:

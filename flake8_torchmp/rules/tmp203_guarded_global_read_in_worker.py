@@ -75,6 +75,7 @@ from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.state import Global
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.flow import caught_around
 from flake8_torchmp.semantics.module import Module, position, up
 
 from . import rule
@@ -90,6 +91,7 @@ def guarded_global_read_in_worker(module: Module, model: Model) -> Iterator[Find
                 model.state.is_bound_by_guard_alone(variable)
                 and not _is_set_by_workers(variable, model)
                 and not _is_tested(variable, worker)
+                and "NameError" not in caught_around(node)
                 and not is_guarded(model.evaluator, node, worker.scope.module)
             ):
                 message = (

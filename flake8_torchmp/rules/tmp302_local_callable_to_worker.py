@@ -131,13 +131,13 @@ def _judge(handed: HandedOver, model: Model) -> Iterator[Finding]:
         if value.decorated_by is not None:
             name = f"{value.scope.name} is hidden by a decorator without functools.wraps"
             yield _finding(handed, value, name, "let the decorator use functools.wraps", model)
-        elif value.is_local and not _is_method(value):
+        elif value.is_local and not _is_method(value) and not _is_renamed(value):
             name = f"function {value.scope.name} is local to {_owner(value)}"
             yield _finding(handed, value, name, "define it at module level", model)
-    elif isinstance(value, Class) and value.is_local:
+    elif isinstance(value, Class) and value.is_local and not _is_renamed(value):
         name = f"class {value.scope.name} is local to {_owner(value)}"
         yield _finding(handed, value, name, "define it at module level", model)
-    elif isinstance(value, Instance) and value.cls.is_local:
+    elif isinstance(value, Instance) and value.cls.is_local and not _is_renamed(value.cls):
         name = f"class {value.cls.scope.name} is local to {_owner(value.cls)}"
         yield _finding(handed, value.cls, name, "define it at module level", model)
     elif isinstance(value, Method) and isinstance(value.receiver, Class) and value.receiver.is_local:
@@ -147,6 +147,12 @@ def _judge(handed: HandedOver, model: Model) -> Iterator[Finding]:
 
 def _is_method(value: Function) -> bool:
     return value.scope.parent is not None and value.scope.parent.is_class and not _owner(value)
+
+
+def _is_renamed(value: Function | Class) -> bool:
+    """Whether its author gives it another qualified name, under which a module offers it."""
+    changes = value.scope.module.changes.get(value.scope.name, ())
+    return any(change.kind == "attribute" and change.name == "__qualname__" for change in changes)
 
 
 def _owner(value: Function | Class) -> str:

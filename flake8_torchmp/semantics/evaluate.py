@@ -54,7 +54,7 @@ MOST_CANDIDATES = 24
 DEEPEST = 50
 """Evaluations inside one another before an answer is UNKNOWN."""
 DEEPEST_CALL = 7
-MOST_STEPS = 4_000
+MOST_STEPS = 2000
 """Evaluations for one question; a program that needs more is not understood."""
 
 
@@ -360,7 +360,7 @@ class Evaluator:
             wrappers = {"wraps", "update_wrapper", "wraps_func", "wrapt", "decorator"}
             named = {getattr(n, "attr", getattr(n, "id", "")) for n in ast.walk(decorator.scope.node)}
             names_itself = any(
-                isinstance(n, ast.Attribute) and n.attr in ("__name__", "__qualname__") and isinstance(n.ctx, ast.Store)
+                isinstance(n, ast.Attribute) and n.attr == "__qualname__" and isinstance(n.ctx, ast.Store)
                 for n in ast.walk(decorator.scope.node)
             )
             if not (wrappers & named) and not names_itself:
@@ -632,6 +632,8 @@ class Evaluator:
             yield External(f"{base.name}.{name}", node, frame.module)
         elif isinstance(base, Instance | Class | Super):
             yield from classes.attribute(self, base, name)
+        elif isinstance(base, Constant) and name == "value":
+            yield base  # a member of an Enum
         elif isinstance(base, Unknown | Text) or (isinstance(base, Constant) and not isinstance(base.value, str)):
             yield UNKNOWN
         else:
