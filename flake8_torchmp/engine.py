@@ -179,17 +179,8 @@ def _run(
 
 def _problems(project: Project, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Why files could not be checked: all are read, those that can matter are parsed."""
+    codebase = project.codebase
     for path in paths:
-        if path in project.codebase.buffers:
-            data = project.codebase.buffers[path]
-        else:
-            try:
-                data = source.read(path)
-            except source.Unreadable as problem:
-                yield path, str(problem)
-                continue
-        if can_matter(data) and project.codebase.module(path) is None:
-            try:
-                source.parse(data, path)
-            except source.Unreadable as problem:
-                yield path, str(problem)
+        problem = codebase.problem(path, parses=can_matter(codebase.data(path)))
+        if problem:
+            yield path, problem

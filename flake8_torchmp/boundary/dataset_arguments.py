@@ -53,12 +53,22 @@ class DatasetArguments:
     def _of_call(self, call: ast.Call, module: Module) -> Iterator[DatasetArgument]:
         if not self._may_make_dataset(call.func, module):
             return
-        outlined = self.outline.values(call.func, self.outline.frame_at(call, module))
+        frame = self.outline.frame_at(call, module)
+        outlined = self.outline.values(call.func, frame)
         if not any(self._makes_dataset(callee) for callee in outlined):
             return
+        if not any(isinstance(callee, Unknown) for callee in outlined):
+            arguments = self.outline.arguments(call, frame)
+            if not arguments.is_open and not any(True for _ in self._of_callees(outlined, arguments, module)):
+                return
         frame = self.evaluator.frame_at(call, module)
-        for callee in self.evaluator.values(call.func, frame):
-            arguments = self.evaluator.arguments(call, frame)
+        callees = self.evaluator.values(call.func, frame)
+        yield from self._of_callees(callees, self.evaluator.arguments(call, frame), module)
+
+    def _of_callees(
+        self, callees: tuple[Value, ...], arguments: Arguments, module: Module
+    ) -> Iterator[DatasetArgument]:
+        for callee in callees:
             if isinstance(callee, External) and is_dataset_name(callee.name):
                 yield from self._of_library(callee, arguments, module)
             elif isinstance(callee, Class) and self.datasets.is_dataset(callee):

@@ -224,12 +224,11 @@ class _Flow:
         if key in self.seen or depth > 4:
             return False
         self.seen.add(key)
-        names = set(names)
-        receiver = receiver_name(scope)
-        assert isinstance(scope.node, FUNCTIONS)
         assignments, calls, mentioned = _assignments_and_calls(scope)
         if not names and self.attributes.isdisjoint(mentioned):
             return False
+        names = set(names)
+        receiver = receiver_name(scope)
         for targets, value in assignments:
             self._assign(targets, value, names, receiver)
         return any(self._call(node, scope, names, receiver, depth) for node in calls)

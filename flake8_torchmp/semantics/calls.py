@@ -90,6 +90,13 @@ class Parameter:
 
 
 def parameters(node: FunctionNode) -> dict[str, Parameter]:
+    known: dict[str, Parameter] | None = getattr(node, "_torchmp_parameters", None)
+    if known is None:
+        known = node._torchmp_parameters = _find_parameters(node)  # type: ignore[union-attr]
+    return known
+
+
+def _find_parameters(node: FunctionNode) -> dict[str, Parameter]:
     found: dict[str, Parameter] = {}
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]

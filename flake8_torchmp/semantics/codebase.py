@@ -13,6 +13,8 @@ from flake8_torchmp import source
 from .module import Module
 
 SKIPPED_FOLDERS = frozenset(("__pycache__", "node_modules", "site-packages", "dist-packages"))
+MOST_BYTES = 32_000_000
+"""Bytes of files that are held at a time; what was found in them is kept."""
 MANY_FILES = 100_000
 """A folder with more files than this is no project: the index stops there."""
 
@@ -45,6 +47,10 @@ class Codebase:
         self._modules: dict[str, Module | None] = {}
         self._given: dict[str, tuple[bytes, ast.Module]] = {}
         self._bytes: dict[str, bytes] = {}
+        self._held_bytes = 0
+        self._problems: dict[str, str] = {}
+        self._sound: set[str] = set()
+        """The files that could be parsed."""
         self._found: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._files: dict[str, None] | None = None
         self._folders: set[str] = set()
@@ -117,11 +123,24 @@ class Codebase:
         if path in self.buffers:
             return self.buffers[path]
         if path not in self._bytes:
+            if self._held_bytes > MOST_BYTES:
+                self._bytes.clear()
+                self._held_bytes = 0
             try:
                 self._bytes[path] = source.read(path)
-            except source.Unreadable:
+            except source.Unreadable as problem:
                 self._bytes[path] = b""
+                self._problems[path] = str(problem)
+            self._held_bytes += len(self._bytes[path])
         return self._bytes[path]
+
+    def problem(self, path: str, *, parses: bool) -> str:
+        """Why a file cannot be read or, if it is to be parsed, parsed; or nothing."""
+        if path not in self._problems:
+            self.data(path)
+            if parses and path not in self._problems and path not in self._sound:
+                self.module(path)
+        return self._problems.get(path, "")
 
     def forget(self) -> None:
         """Drops the parsed modules, to bound memory; they are read again when asked for."""
@@ -149,8 +168,10 @@ class Codebase:
                 return None
             try:
                 tree = source.parse(data, path)
-            except source.Unreadable:
+            except source.Unreadable as problem:
+                self._problems[path] = str(problem)
                 return None
+        self._sound.add(path)
         self.loaded_bytes += len(data)
         name, is_package = self.name_of(path)
         return Module(path, name, tree, data, is_package)

@@ -873,12 +873,24 @@ class Evaluator:
             yield Extra("attribute", change.name, Source(value, frame))
         elif change.kind == "item" and value is not None:
             node: Any = change.node
-            keys = [v.value for v in self.values(node.slice, frame) if isinstance(v, Constant)]
-            yield Extra("entry", keys[0] if keys and isinstance(keys[0], str) else "", Source(value, frame))
+            yield Extra("entry", self._label(node.slice, frame), Source(value, frame))
         elif change.kind == "augmented" and value is not None:
             yield Extra("elements", "", Source(value, frame))
         elif change.kind == "method" and change.name in ADDING:
             yield from self._added(change, frame)
+
+    def _label(self, key: ast.expr, frame: Frame) -> str:
+        """The text under which something is put into a dict; nothing where it is computed or up to the callers."""
+        if isinstance(key, ast.Name):
+            scope = self.scope_binding(key.id, frame.module.scope_of(key))
+            bindings = scope.bindings[key.id] if scope is not None else []
+            inner = self.frame_in(scope, frame) if scope is not None else frame
+            if not all(_may_be_label(binding, inner) for binding in bindings):
+                return ""
+        elif not isinstance(key, ast.Constant | ast.Attribute):
+            return ""
+        keys = [value.value for value in self.values(key, frame) if isinstance(value, Constant)]
+        return keys[0] if keys and isinstance(keys[0], str) else ""
 
     def _added(self, change: Change, frame: Frame) -> Iterator[Extra]:
         call: Any = change.node
@@ -892,9 +904,7 @@ class Evaluator:
                 kind = "entry" if keyword.arg else "elements"
                 yield Extra(kind, keyword.arg or "", Source(keyword.value, frame))
         elif change.name == "setdefault" and len(call.args) == 2:
-            keys = [v.value for v in self.values(call.args[0], frame) if isinstance(v, Constant)]
-            label = keys[0] if keys and isinstance(keys[0], str) else ""
-            yield Extra("entry", label, Source(call.args[1], frame))
+            yield Extra("entry", self._label(call.args[0], frame), Source(call.args[1], frame))
         elif value is not None and change.name != "setdefault":
             yield Extra("element", "", Source(value, frame))
 
@@ -938,6 +948,12 @@ def _decidable_facts(node: ast.AST, module: Module) -> list[Condition]:
     return known
 
 
+def _may_be_label(binding: Binding, frame: Frame) -> bool:
+    if binding.kind == "parameter":
+        return frame.arguments is not None
+    return binding.kind == "from" or isinstance(binding.value, ast.Constant | ast.Name | ast.Attribute)
+
+
 def _truth(value: Value) -> bool | None:
     if isinstance(value, Constant):
         return bool(value.value)
@@ -949,9 +965,10 @@ def _truth(value: Value) -> bool | None:
 def _distinct(values: Iterator[Value] | Sequence[Value]) -> Values:
     found: dict[tuple[Any, ...], Value] = {}
     for value in values:
-        known = found.get(value.key)
+        key = value.key
+        known = found.get(key)
         if known is None or (value.extras and not known.extras):
-            found[value.key] = value
+            found[key] = value
             if len(found) >= MOST_CANDIDATES:
                 break
     return tuple(found.values())

@@ -62,7 +62,10 @@ class Scope:
     __slots__ = (
         "bindings",
         "global_names",
+        "is_class",
+        "is_function",
         "is_generator",
+        "is_module",
         "module",
         "node",
         "nonlocal_names",
@@ -75,24 +78,15 @@ class Scope:
         self.node = node
         self.parent = parent
         self.module = module
+        self.is_module = parent is None
+        self.is_function = isinstance(node, FUNCTIONS)
+        self.is_class = isinstance(node, ast.ClassDef)
         self.bindings: dict[str, list[Binding]] = {}
         self.global_names: set[str] = set()
         self.nonlocal_names: set[str] = set()
         self.returns: list[ast.Return] = []
         self.is_generator = False
         self.star_imports: list[ast.ImportFrom] = []
-
-    @property
-    def is_module(self) -> bool:
-        return self.parent is None
-
-    @property
-    def is_function(self) -> bool:
-        return isinstance(self.node, FUNCTIONS)
-
-    @property
-    def is_class(self) -> bool:
-        return isinstance(self.node, ast.ClassDef)
 
     @property
     def name(self) -> str:
@@ -328,11 +322,19 @@ class _Walk:
                 handler(self, node, scope)
 
     def _push_children(self, node: Any, scope: Scope) -> None:
-        found = [(child, scope) for child in children(node)]
-        for child, _ in found:
-            child._torchmp_up = node  # type: ignore[attr-defined]
-        found.reverse()
-        self.stack += found
+        stack = self.stack
+        for field in _backwards(node.__class__):
+            value = getattr(node, field, None)
+            if value is None:
+                continue
+            if value.__class__ is list:
+                for item in reversed(value):
+                    if isinstance(item, ast.AST):
+                        item._torchmp_up = node  # type: ignore[attr-defined]
+                        stack.append((item, scope))
+            else:
+                value._torchmp_up = node
+                stack.append((value, scope))
 
     def _push(self, parent: ast.AST, nodes: Any, scope: Scope) -> None:
         for node in reversed(nodes):
@@ -579,6 +581,16 @@ def _fields(kind: type) -> tuple[str, ...]:
             keep = ["keys", "patterns"]
         fields = _FIELD_CACHE[kind] = tuple(keep)
     return fields
+
+
+_BACKWARDS: dict[type, tuple[str, ...]] = {}
+
+
+def _backwards(kind: type) -> tuple[str, ...]:
+    known = _BACKWARDS.get(kind)
+    if known is None:
+        known = _BACKWARDS[kind] = tuple(reversed(_fields(kind)))
+    return known
 
 
 _HANDLERS: dict[type, Any] = {
