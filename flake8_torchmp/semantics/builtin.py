@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from . import classes, command_line
 from .calls import Arguments, Frame
 from .values import (
     UNKNOWN,
@@ -19,6 +20,7 @@ from .values import (
     Member,
     Partial,
     Result,
+    Source,
     Super,
     Text,
     Value,
@@ -48,6 +50,7 @@ COPIES = {
     "itertools.cycle": "list",
 }
 MAPPINGS = frozenset(("builtins.dict", "collections.OrderedDict", "types.MappingProxyType", "collections.Counter"))
+ATTRIBUTES_OF = frozenset("builtins.vars dataclasses.asdict attr.asdict attrs.asdict".split())
 RECORDS = frozenset(
     "types.SimpleNamespace argparse.Namespace easydict.EasyDict addict.Dict munch.Munch ml_collections.ConfigDict "
     "omegaconf.OmegaConf.create dotmap.DotMap box.Box".split()
@@ -71,6 +74,12 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
         yield from _copied(evaluator, COPIES[name], arguments)
     elif name in MAPPINGS:
         yield from _mapping(evaluator, arguments)
+    elif name in ATTRIBUTES_OF and arguments.positional:
+        for value in evaluator.of(arguments.positional[0]):
+            yield as_mapping(evaluator, value, arguments)
+    elif name in ("os.environ.get", "os.getenv") and len(arguments.positional) > 1:
+        yield from (command_line.as_choice(value) for value in evaluator.of(arguments.positional[1]))
+        yield Result(callee, arguments)
     elif name == "builtins.type" and len(arguments.positional) == 1:
         for value in evaluator.of(arguments.positional[0]):
             yield value.cls if isinstance(value, Instance) else UNKNOWN
@@ -120,9 +129,10 @@ def _copied(evaluator: Evaluator, kind: str, arguments: Arguments) -> Iterator[V
     complete = not arguments.is_open
     for source in arguments.positional:
         for value in evaluator.of(source):
-            if isinstance(value, Collection):
+            is_list = isinstance(value, Collection) and value.kind != "dict"  # of a dict it takes the keys
+            if is_list:
                 entries += [Entry(None, item) for _, item in evaluator.items(value)]
-            complete = complete and isinstance(value, Collection) and value.complete
+            complete = complete and is_list and value.complete  # type: ignore[attr-defined]
     yield Collection(kind, tuple(entries), complete, arguments.call, arguments.frame.module)
 
 
@@ -139,6 +149,20 @@ def _mapping(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
     yield Collection("dict", tuple(entries.values()), complete, arguments.call, arguments.frame.module)
 
 
+def as_mapping(evaluator: Evaluator, value: Value, arguments: Arguments) -> Value:
+    """The attributes of a record as a dict: `vars(options)`, `asdict(config)`."""
+    found: dict[object, Source] = {}
+    if isinstance(value, Instance) and classes.is_record(evaluator, value.cls):
+        found.update(classes.field_sources(evaluator, value))
+    elif isinstance(value, Result) and value.name.removesuffix("()") in RECORDS:
+        found.update(value.arguments.keywords)
+    else:
+        return UNKNOWN
+    found.update({extra.label: extra.source for extra in value.extras if extra.kind == "attribute"})
+    entries = tuple(Entry(key, source) for key, source in found.items())
+    return Collection("dict", entries, True, arguments.call, arguments.frame.module)
+
+
 def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -> Iterator[Value]:
     owner, name = callee.owner, callee.name
     if isinstance(owner, Constant):
@@ -146,6 +170,9 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
             yield Text(str(owner.value).partition("{")[0], owner.node, owner.module)
         else:
             yield UNKNOWN
+        return
+    if isinstance(owner, Instance) and name in ("_asdict", "model_dump", "dict"):
+        yield as_mapping(evaluator, owner, arguments)
         return
     if not isinstance(owner, Collection):
         yield Result(callee, arguments)

@@ -19,6 +19,7 @@ from .values import (
     Member,
     Method,
     Result,
+    Source,
     Super,
     Value,
 )
@@ -205,6 +206,15 @@ def _stores(cls: Class) -> dict[str, list[tuple[Change, Scope]]]:
 
 def growth(cls: Class, attribute: str) -> list[tuple[Change, Scope]]:
     """What a class's methods add to the object that an attribute holds: `self.steps.append(x)`."""
+    module = cls.scope.module
+    key = ("growth", cls.node, attribute)
+    if key not in module.memo:
+        module.memo[key] = _growth(cls, attribute)
+    known: list[tuple[Change, Scope]] = module.memo[key]
+    return known
+
+
+def _growth(cls: Class, attribute: str) -> list[tuple[Change, Scope]]:
     found: list[tuple[Change, Scope]] = []
     module = cls.scope.module
     for name in _receiver_names(cls):
@@ -243,8 +253,8 @@ def stored(
     evaluator: Evaluator, instance: Instance, name: str, skipped_methods: frozenset[str] = frozenset()
 ) -> Iterator[Value]:
     """What the methods of an object's classes store in an attribute."""
+    grown: tuple[Extra, ...] | None = None
     for cls in project_classes(evaluator, instance.cls):
-        grown: tuple[Extra, ...] | None = None
         for change, method in stores(cls).get(name, ()):
             if change.value is None or method.name in skipped_methods:
                 continue
@@ -255,15 +265,16 @@ def stored(
             for value in evaluator.unpacked(evaluator.values(change.value, inner), change.path):
                 if isinstance(value, Collection | Result | Instance):
                     if grown is None:
-                        grown = _grown(evaluator, instance, cls, name)
+                        grown = _grown(evaluator, instance, name)
                     value = value.with_extras(grown) if grown else value
                 yield value
 
 
-def _grown(evaluator: Evaluator, instance: Instance, cls: Class, name: str) -> tuple[Extra, ...]:
+def _grown(evaluator: Evaluator, instance: Instance, name: str) -> tuple[Extra, ...]:
     found: list[Extra] = []
-    for change, method in growth(cls, name):
-        found += evaluator.extra(change, store_frame(evaluator, instance, cls, method))
+    for item in project_classes(evaluator, instance.cls):
+        for change, method in growth(item, name):
+            found += evaluator.extra(change, store_frame(evaluator, instance, item, method))
     return tuple(found)
 
 
@@ -309,6 +320,18 @@ def field(evaluator: Evaluator, instance: Instance, name: str) -> Iterator[Value
             yield from _field_default(evaluator, default, owner)
     if not made and default is not None:
         yield from _field_default(evaluator, default, owner)
+
+
+def field_sources(evaluator: Evaluator, instance: Instance) -> Iterator[tuple[str, Source]]:
+    """The expressions that give an object of a record class its fields."""
+    for index, (name, (default, owner)) in enumerate(fields(evaluator, instance.cls).items()):
+        source = instance.arguments.get(index, name) if instance.arguments is not None else None
+        if source is None and isinstance(default, ast.Call):
+            default = next((k.value for k in default.keywords if k.arg == "default"), None)
+        if source is None and default is not None:
+            source = Source(default, class_frame(evaluator, owner))
+        if source is not None:
+            yield name, source
 
 
 def _field_default(evaluator: Evaluator, default: ast.expr, owner: Class) -> Iterator[Value]:

@@ -54,7 +54,7 @@ MOST_CANDIDATES = 24
 DEEPEST = 50
 """Evaluations inside one another before an answer is UNKNOWN."""
 DEEPEST_CALL = 7
-MOST_STEPS = 2000
+MOST_STEPS = 4_000
 """Evaluations for one question; a program that needs more is not understood."""
 
 
@@ -630,6 +630,8 @@ class Evaluator:
             yield from self._module_member(base, name, frame)
         elif isinstance(base, External):
             yield External(f"{base.name}.{name}", node, frame.module)
+        elif name == "__dict__":
+            yield builtin.as_mapping(self, base, self.no_arguments(node, frame))
         elif isinstance(base, Instance | Class | Super):
             yield from classes.attribute(self, base, name)
         elif isinstance(base, Constant) and name == "value":
