@@ -104,6 +104,8 @@ EXECUTOR_TASKS = {
     "submit": Api("ProcessPoolExecutor.submit", "task", (Parameter("fn", 0, "function"),), "always"),
     "map": Api("ProcessPoolExecutor.map", "task", (Parameter("fn", 0, "function"),), "always"),
 }
+RUN_IN_EXECUTOR = Api("run_in_executor", "task", (Parameter("func", 1, "function"),), "always")
+"""asyncio's way to an executor, which is its first argument."""
 
 DATASETS = frozenset(
     f"torch.utils.data.{module}{name}"

@@ -33,7 +33,7 @@ API_NAMES = frozenset(
     | {name.rpartition(".")[2] for name in apis.LOADERS}
     | set(apis.POOL_TASKS)
     | set(apis.EXECUTOR_TASKS)
-    | {"__init__"}
+    | {"__init__", "run_in_executor"}
 )
 
 
@@ -99,6 +99,7 @@ class Crossings:
             has_workers = call.api.kind != "loader" or not has_no_workers(self.evaluator, call.arguments)
             for parameter, source in self._crossing_arguments(call):
                 if has_workers or parameter.role == "dataset":
+                    self.evaluator.steps = 0  # one object that is hard to follow must not hide the others
                     hanging = tuple(self.hangings.of(source, parameter.role))
                     yield Crossing(
                         call.api, parameter, source, call.node, module, call.frame, call.methods, has_workers, hanging
@@ -114,6 +115,9 @@ class Crossings:
             for label, source in call.arguments.all():
                 if label not in ("0", "fn"):
                     yield Parameter(label, None, "values" if call.api.name.endswith("map") else "value"), source
+        if call.api is apis.RUN_IN_EXECUTOR:
+            for index, source in enumerate(call.arguments.positional[2:], 2):
+                yield Parameter(str(index), None, "value"), source
 
     def calls(self, module: Module) -> list[Call]:
         """The calls of the tables that a module makes."""
@@ -127,6 +131,7 @@ class Crossings:
         for name in sorted(self._names | self._aliases(module)):
             for node in list(module.calls.get(name, ())):
                 if self._may_match(node, module):
+                    self.evaluator.steps = 0
                     for frame in self.evaluator.contexts(module.scope_of(node)):
                         yield from self._matches(node, module, frame)
         yield from self._objects(module)
@@ -150,6 +155,8 @@ class Crossings:
             if found is None:
                 continue
             arguments = self.evaluator.arguments(node, frame)
+            if found is apis.RUN_IN_EXECUTOR and not is_given_executor(self.evaluator, arguments):
+                continue
             if isinstance(value, Partial):
                 arguments = self.evaluator.joined(value.arguments, arguments)
             if isinstance(value, External) and value.name.endswith(".__init__") and is_bare_init(node, value):
@@ -180,6 +187,8 @@ class Crossings:
                 return apis.POOL_TASKS.get(callee.name)
             if is_executor(callee.owner):
                 return apis.EXECUTOR_TASKS.get(callee.name)
+            if callee.name == "run_in_executor":
+                return apis.RUN_IN_EXECUTOR
         return None
 
     def _class_api(self, cls: Class) -> Api | None:
@@ -207,6 +216,8 @@ class Crossings:
             owner = callee.owner if isinstance(callee, Member) else None
             if isinstance(owner, Result) and is_pool(owner):
                 return self.methods.of_callee(owner.callee, module)
+            if api is apis.RUN_IN_EXECUTOR:
+                return self.methods.of_program(module)
             if isinstance(owner, Result):
                 return self.methods.of_contexts(owner.arguments.get(1, "mp_context"), module)
             return self.methods.of_program(module)
@@ -332,6 +343,12 @@ def is_pool(value: Value) -> bool:
 
 def is_executor(value: Value) -> bool:
     return isinstance(value, Result) and value.name.removesuffix("()") in apis.EXECUTORS
+
+
+def is_given_executor(evaluator: Evaluator, arguments: Arguments) -> bool:
+    """Whether `run_in_executor` is given an executor of processes, not of threads."""
+    source = arguments.get(0, "executor")
+    return source is not None and any(is_executor(value) for value in evaluator.of(source))
 
 
 def _last(node: ast.expr) -> str:

@@ -26,12 +26,13 @@ from flake8_torchmp.semantics.values import (
 )
 
 from . import apis
-from .crossings import Crossings, has_no_workers, is_executor
+from .crossings import Crossings, has_no_workers, is_executor, is_given_executor
 from .guards import is_guarded, runs_at_import
 from .methods import StartMethods, mp_name
 
 DEEPEST = 6
 LOOPS = (ast.For, ast.AsyncFor)
+WITHS = (ast.With, ast.AsyncWith)
 LOADER_CALL = re.compile(rb"[Ll]oader\w*\b|\bDL\b")
 
 
@@ -80,9 +81,12 @@ class Starts:
 
     def _may_matter(self, node: ast.AST, module: Module) -> bool:
         """Whether a node can start processes, from definitions alone."""
+        frame = self.outline.frame_at(node, module)
+        if isinstance(node, WITHS):
+            entered = [self._enter_of(v) for item in node.items for v in self.outline.values(item.context_expr, frame)]
+            return any(method and self.can_start(method.scope, self._with_loaders) for method in entered)
         if not isinstance(node, ast.Call):
             return self._with_loaders
-        frame = self.outline.frame_at(node, module)
         for callee in self.outline.values(node.func, frame):
             if isinstance(callee, Unknown) or self._is_start(callee):
                 return True
@@ -139,6 +143,8 @@ class Starts:
         """The start that evaluating one node leads to, itself or in what it calls."""
         if isinstance(node, ast.Call):
             return self._of_call(node, frame, depth)
+        if isinstance(node, WITHS):
+            return self._entering(node, frame, depth)
         iterated: list[ast.expr] = []
         if isinstance(node, LOOPS):
             iterated = [node.iter]
@@ -153,6 +159,21 @@ class Starts:
             if start is not None:
                 return start
         return None
+
+    def _entering(self, node: ast.With | ast.AsyncWith, frame: Frame, depth: int) -> Start | None:
+        """The start in an `__enter__` of the project."""
+        for item in node.items:
+            for value in self.evaluator.values(item.context_expr, frame):
+                method = self._enter_of(value)
+                if method is not None and depth < DEEPEST and self.can_start(method.scope, self._with_loaders):
+                    entered = self.evaluator.frame(method.scope, None, method.closure, value)
+                    start = self.inside(entered, depth + 1)
+                    if start is not None:
+                        return start
+        return None
+
+    def _enter_of(self, value: Value) -> Function | None:
+        return classes.find_method(self.outline, value.cls, "__enter__") if isinstance(value, Instance) else None
 
     def _iterates(self, expression: ast.expr, frame: Frame) -> Start | None:
         for value in self.evaluator.values(expression, frame):
@@ -233,6 +254,10 @@ class Starts:
                 assert isinstance(owner, Result)
                 methods = self.methods.of_contexts(owner.arguments.get(1, "mp_context"), module)
                 return Start(node, module, f"the executor's {callee.name}() starts processes", methods)
+            if callee.name == "run_in_executor" and is_given_executor(
+                self.evaluator, self.evaluator.arguments(node, frame)
+            ):
+                return Start(node, module, "run_in_executor() starts processes", self.methods.of_program(module))
             if callee.name == "start" and isinstance(owner, Result) and mp_name(owner.callee) in apis.PROCESS_CLASSES:
                 return Start(node, module, "Process.start()", self.methods.of_callee(owner.callee, module))
             if callee.name == "start" and isinstance(owner, Instance) and self.crossings.is_process(owner.cls):
@@ -295,10 +320,12 @@ class Starts:
 
     def can_start(self, scope: Scope, with_loaders: bool) -> bool:
         """Whether a function may start processes; one that iterates what it is given may if there are loaders."""
-        known = self._can_start.get(scope.place)
-        if known is None:
-            known = self._judge(scope)
+        known = self._known(scope)
         return known == "starts" or (known == "iterates" and with_loaders)
+
+    def _known(self, scope: Scope) -> str:
+        known = self._can_start.get(scope.place)
+        return self._judge(scope) if known is None else known
 
     def _judge(self, scope: Scope) -> str:
         if scope.place in self._asked:
@@ -329,12 +356,19 @@ class Starts:
                     function = self._function_of(callee)
                     if function is None:
                         continue
-                    judged = self._can_start.get(function.scope.place)
-                    if judged is None:
-                        judged = self._judge(function.scope)
+                    judged = self._known(function.scope)
                     if judged == "starts":
                         return "starts"
                     found = judged or found
+            elif isinstance(node, WITHS):
+                inner = self.outline.frame_in(scope.module.scope_of(node), frame)
+                for item in node.items:
+                    for value in self.outline.values(item.context_expr, inner):
+                        method = self._enter_of(value)
+                        judged = self._known(method.scope) if method is not None else ""
+                        if judged == "starts":
+                            return "starts"
+                        found = judged or found
             elif isinstance(node, (*COMPREHENSIONS, *LOOPS, ast.Starred, ast.YieldFrom, ast.Assign)):
                 found = found if isinstance(node, ast.Assign) else "iterates"
         return found
@@ -347,7 +381,7 @@ class Starts:
         owner = callee.owner
         if callee.name == "start":
             return not isinstance(owner, Result) or mp_name(owner.callee) in apis.PROCESS_CLASSES
-        return is_executor(owner) or apis.LAUNCHERS.fullmatch(qualified(callee)) is not None
+        return is_executor(owner) or callee.name == "run_in_executor" or apis.LAUNCHERS.fullmatch(qualified(callee)) is not None
 
     def _function_of(self, callee: Value) -> Function | None:
         """The function of the project that calling a value runs."""
@@ -388,7 +422,7 @@ def _calls(node: ast.Call, name: str) -> bool:
     return isinstance(function, ast.Name) and function.id == name
 
 
-INTERESTING = (ast.Call, *COMPREHENSIONS, ast.Starred, ast.YieldFrom, ast.Assign)
+INTERESTING = (ast.Call, *COMPREHENSIONS, *WITHS, ast.Starred, ast.YieldFrom, ast.Assign)
 
 
 def import_nodes(module: Module) -> Iterator[ast.AST]:
