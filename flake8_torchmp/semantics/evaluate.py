@@ -54,7 +54,7 @@ MOST_CANDIDATES = 24
 DEEPEST = 50
 """Evaluations inside one another before an answer is UNKNOWN."""
 DEEPEST_CALL = 7
-MOST_STEPS = 4_000
+MOST_STEPS = 2_000
 """Evaluations for one question; a program that needs more is not understood."""
 
 
