@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
-from flake8_torchmp.semantics.calls import Arguments, parameters
+from flake8_torchmp.semantics.calls import Arguments, Frame, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import FUNCTIONS, Binding, Module, last_name, root_name, up
 from flake8_torchmp.semantics.values import (
@@ -61,9 +61,15 @@ class DatasetArguments:
             arguments = self.outline.arguments(call, frame)
             if not arguments.is_open and not any(True for _ in self._of_callees(outlined, arguments, module)):
                 return
-        frame = self.evaluator.frame_at(call, module)
-        callees = self.evaluator.values(call.func, frame)
-        yield from self._of_callees(callees, self.evaluator.arguments(call, frame), module)
+        for inner in self._frames(call, module):
+            callees = self.evaluator.values(call.func, inner)
+            yield from self._of_callees(callees, self.evaluator.arguments(call, inner), module)
+
+    def _frames(self, call: ast.Call, module: Module) -> list[Frame]:
+        """One frame for all callers, or one for each where they give options that belong together."""
+        if any(keyword.arg is None for keyword in call.keywords):
+            return self.evaluator.contexts(module.scope_of(call))
+        return [self.evaluator.frame_at(call, module)]
 
     def _of_callees(
         self, callees: tuple[Value, ...], arguments: Arguments, module: Module
@@ -82,6 +88,8 @@ class DatasetArguments:
 
     def _may_make_dataset(self, function: ast.expr, module: Module) -> bool:
         """Going by the name: a class that may be a dataset, something of a library, or a variable for a class."""
+        if _is_looked_up(function) or (isinstance(function, ast.Name) and self._holds_looked_up(function, module)):
+            return True
         name = last_name(function)
         if name == "__init__" or name in self.outline.codebase.derived_names(WORDS) or name in self.datasets.names:
             return True
@@ -90,6 +98,11 @@ class DatasetArguments:
             bindings = module.scope.bindings.get(root, ())
             return any(self._is_of_library(binding, module) for binding in bindings)
         return "dataset" in name.lower() or name.lower().endswith(("class", "cls"))
+
+    def _holds_looked_up(self, name: ast.Name, module: Module) -> bool:
+        scope = self.outline.scope_binding(name.id, module.scope_of(name))
+        bindings = scope.bindings[name.id] if scope is not None else []
+        return any(binding.value is not None and _is_looked_up(binding.value) for binding in bindings)
 
     def _is_of_library(self, binding: Binding, module: Module) -> bool:
         """Imported from elsewhere, or under another name than its own."""
@@ -154,6 +167,11 @@ class DatasetArguments:
             elif parameter.default is not None and not arguments.is_open:
                 assert init.closure is not None
                 yield name, Source(parameter.default, init.closure)
+
+
+def _is_looked_up(node: ast.expr) -> bool:
+    """`DATASETS[name]`, `DATASETS.get(name)`."""
+    return isinstance(node, ast.Subscript) or (isinstance(node, ast.Call) and last_name(node.func) == "get")
 
 
 def _line(arguments: Arguments) -> int:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import COMPREHENSIONS, FUNCTIONS, Module, Place, Scope, body_nodes, children
+from flake8_torchmp.semantics.module import COMPREHENSIONS, FUNCTIONS, Module, Place, Scope, body_nodes, children, up
 from flake8_torchmp.semantics.values import (
     Class,
     External,
@@ -54,6 +54,8 @@ class Starts:
         self._inside: dict[int, Start | None] = {}
         self._can_start: dict[Place, str] = {}
         self._asked: set[Place] = set()
+        self._makes_loaders: set[str] = set()
+        self._no_loaders: set[str] = set()
         self._with_loaders = True
         self._circles = False
         """Whether an answer was cut off because it was asked for already; a "no" is not kept then."""
@@ -98,9 +100,19 @@ class Starts:
         return False
 
     def _has_loaders(self, module: Module) -> bool:
-        """Whether a module, or one that it imports itself, makes a loader."""
+        """Whether a module, or one that it imports, also by way of others, makes a loader."""
         codebase = self.evaluator.codebase
-        return any(codebase.matches(path, LOADER_CALL) for path in (module.path, *codebase.imports(module.path)))
+        pending, seen = [module.path], {module.path}
+        while pending:
+            path = pending.pop()
+            if path in self._makes_loaders or codebase.matches(path, LOADER_CALL):
+                self._makes_loaders.add(module.path)
+                return True
+            new = [inner for inner in codebase.imports(path) if inner not in seen and inner not in self._no_loaders]
+            seen.update(new)
+            pending += new
+        self._no_loaders |= seen
+        return False
 
     def _decorated(self, module: Module) -> Iterator[tuple[ast.AST, Start]]:
         """Functions that a decorator runs when the module is imported."""
@@ -286,6 +298,8 @@ class Starts:
         function = self._function_of(callee)
         if depth >= DEEPEST or function is None or not self.can_start(function.scope, self._with_loaders):
             return None
+        if function.scope.is_generator and _is_put_aside(node, frame.module):
+            return None
         arguments = self.evaluator.arguments(node, frame)
         if isinstance(callee, Partial):
             arguments = self.evaluator.joined(callee.arguments, arguments)
@@ -381,7 +395,9 @@ class Starts:
         owner = callee.owner
         if callee.name == "start":
             return not isinstance(owner, Result) or mp_name(owner.callee) in apis.PROCESS_CLASSES
-        return is_executor(owner) or callee.name == "run_in_executor" or apis.LAUNCHERS.fullmatch(qualified(callee)) is not None
+        if callee.name == "run_in_executor":
+            return True
+        return is_executor(owner) or apis.LAUNCHERS.fullmatch(qualified(callee)) is not None
 
     def _function_of(self, callee: Value) -> Function | None:
         """The function of the project that calling a value runs."""
@@ -412,6 +428,14 @@ class Starts:
             if start is not None:
                 return start
         return None
+
+
+def _is_put_aside(node: ast.Call, module: Module) -> bool:
+    """Whether a call's result is kept under a name that nobody reads: a generator runs only where it is iterated."""
+    statement = up(node)
+    if not isinstance(statement, ast.Assign):
+        return False
+    return all(isinstance(target, ast.Name) and not module.loads(target.id) for target in statement.targets)
 
 
 def _calls(node: ast.Call, name: str) -> bool:

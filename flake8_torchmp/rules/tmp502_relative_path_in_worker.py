@@ -79,7 +79,7 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.paths import Literal
 from flake8_torchmp.findings import Finding, Step
-from flake8_torchmp.semantics.module import Module, Scope
+from flake8_torchmp.semantics.module import Module, Scope, statement_of
 
 from . import rule
 
@@ -106,7 +106,12 @@ def _is_spelled_out_by_worker(literal: Literal, scope: Scope, model: Model) -> b
         function = hop.module.scope_of(hop.node).enclosing_function()
         if function is not None and not model.workers.runs(function):
             return False
-        if isinstance(hop.node, ast.Attribute) and hop.text.startswith("."):
+        if isinstance(hop.node, ast.Attribute) and hop.text.startswith(".") and not _is_class_constant(literal):
             return False
     function = literal.module.scope_of(literal.node).enclosing_function()
     return function is None or function is scope or model.workers.runs(function)
+
+
+def _is_class_constant(literal: Literal) -> bool:
+    """`name = "table.csv"` in a class's body: nobody hands it over. Annotated, it may be a record's field."""
+    return literal.module.scope_of(literal.node).is_class and isinstance(statement_of(literal.node), ast.Assign)
