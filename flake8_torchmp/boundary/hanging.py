@@ -121,11 +121,14 @@ class Hangings:
             if extra.kind == "attribute" and extra.label not in dropped:
                 for inner in evaluator.of(extra.source):
                     yield inner, f".{extra.label}"
+        dropped = dropped.union(*map(classes.cleared, classes.project_classes(evaluator, value.cls)))
         for name in classes.held_attributes(evaluator, value):
             if name in dropped:
                 continue
             for inner in self._attribute(value, name):
                 yield inner, f".{name}"
+        for inner in classes.poured(evaluator, value):
+            yield inner, ".…"
         for base, arguments in classes.library_init(evaluator, value):
             yield from self._arguments_of(arguments, base.rpartition(".")[2])
 

@@ -81,6 +81,8 @@ def worker_code_under_guard(module: Module, model: Model) -> Iterator[Finding]:
 
 
 def _definition(value: Value) -> Function | Class | None:
+    if isinstance(value, Function) and value.scope.parent is not None and value.scope.parent.is_class:
+        return Class(value.scope.parent, None)  # a static method goes by the name of its class
     if isinstance(value, Function | Class):
         return value
     if isinstance(value, Instance):

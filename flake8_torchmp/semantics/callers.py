@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -67,17 +67,45 @@ class Callers:
             return
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return
+        yield from self._makers(scope)
         for module in self._modules(scope.name, scope.module, "called"):
             names = module.names_of(scope.name)
             for name in names:
                 for call in list(module.calls.get(name, ())):
                     yield from self._matching(call, call, call.func, scope, module)
+            yield from self._decorating(scope, names, module)
             for api, deferred in self._by_name.items():
                 for call in list(module.calls.get(api, ())):
                     given = _given(call, deferred)
                     if given is not None and last_name(given) in names:
                         self._deferred[id(given)] = (call, deferred)
                         yield from self._matching(given, call, given, scope, module)
+
+    def _makers(self, scope: Scope) -> Iterator[tuple[Arguments, Value | None]]:
+        """`@register("name")`: the function that `register` returns is called with what is decorated."""
+        outer = scope.parent
+        if outer is None or not outer.is_function or isinstance(outer.node, ast.Lambda):
+            return
+        if not any(isinstance(r.value, ast.Name) and r.value.id == scope.name for r in outer.returns):
+            return
+        for module in self._modules(outer.name, outer.module, "called"):
+            yield from self._decorating(scope, module.names_of(outer.name), module)
+
+    def _decorating(
+        self, scope: Scope, names: Sequence[str], module: Module
+    ) -> Iterator[tuple[Arguments, Value | None]]:
+        for name in names:
+            for decorator, definition in module.decorators.get(name, ()):
+                around = module.scope_of(definition)
+                if around.enclosing_function() is not None:
+                    continue
+                frame = self.evaluator.frame_of(around)
+                for value in self.evaluator.values(decorator, frame):
+                    if isinstance(value, Function) and value.scope is scope:
+                        reference = module.reference(definition)
+                        made = Arguments(reference, frame)
+                        made.positional = [Source(reference, frame)]
+                        yield made, None
 
     def _matching(
         self, key: ast.AST, call: ast.Call, callee: ast.expr, scope: Scope, module: Module

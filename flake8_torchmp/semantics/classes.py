@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .calls import Arguments, Frame, has_receiver, is_class_method, is_property, is_static, receiver_name
-from .module import FUNCTIONS, Change, Scope
+from .module import FUNCTIONS, Change, Scope, dotted
 from .values import (
     UNKNOWN,
     Class,
@@ -202,6 +202,76 @@ def _stores(cls: Class) -> dict[str, list[tuple[Change, Scope]]]:
             if change.kind == "attribute" and isinstance(change.target, ast.Name):
                 found.setdefault(change.name, []).append((change, method))
     return found
+
+
+def poured(evaluator: Evaluator, instance: Instance) -> Iterator[Value]:
+    """What methods store under names that only running tells: `setattr(self, name, value)`, `vars(self).update(…)`."""
+    for cls in project_classes(evaluator, instance.cls):
+        for expression, method in _poured(cls):
+            frame = store_frame(evaluator, instance, cls, method)
+            inner = evaluator.frame_in(cls.scope.module.scope_of(expression), frame)
+            yield from evaluator.values(expression, inner)
+
+
+def _poured(cls: Class) -> list[tuple[ast.expr, Scope]]:
+    module = cls.scope.module
+    key = ("poured", cls.node)
+    if key not in module.memo:
+        found: list[tuple[ast.expr, Scope]] = []
+        for call in (*module.calls.get("setattr", ()), *module.calls.get("update", ())):
+            method = module.scope_of(call).enclosing_function()
+            if method is not None and method.parent is cls.scope and receiver_name(method):
+                found += [(expression, method) for expression in _poured_by(call, receiver_name(method))]
+        module.memo[key] = found
+    known: list[tuple[ast.expr, Scope]] = module.memo[key]
+    return known
+
+
+def _poured_by(call: ast.Call, receiver: str) -> list[ast.expr]:
+    function = call.func
+    if isinstance(function, ast.Name):
+        computed = len(call.args) == 3 and not isinstance(call.args[1], ast.Constant)
+        return call.args[2:] if computed and dotted(call.args[0]) == receiver else []
+    assert isinstance(function, ast.Attribute)
+    owner = function.value
+    if isinstance(owner, ast.Call):
+        is_state = dotted(owner.func) == "vars" and len(owner.args) == 1 and dotted(owner.args[0]) == receiver
+    else:
+        is_state = dotted(owner) == f"{receiver}.__dict__"
+    return [*call.args, *(keyword.value for keyword in call.keywords)] if is_state else []
+
+
+def cleared(cls: Class) -> frozenset[str]:
+    """The attributes that a class's own `__init__` deletes or sets to None again at its end."""
+    key = ("cleared", cls.node)
+    memo = cls.scope.module.memo
+    if key not in memo:
+        found: set[str] = set()
+        for node in own(cls, "__init__")[-1:]:
+            receiver = receiver_name(cls.scope.module.scopes[node])
+            for statement in node.body:
+                for target, stays in _stored_by(statement):
+                    if isinstance(target, ast.Attribute) and dotted(target.value) == receiver:
+                        (found.discard if stays else found.add)(target.attr)
+        stored_elsewhere = {
+            name for name, changes in stores(cls).items() if any(method.name != "__init__" for _, method in changes)
+        }
+        memo[key] = frozenset(found - stored_elsewhere)
+    known: frozenset[str] = memo[key]
+    return known
+
+
+def _stored_by(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
+    """What a statement stores or deletes, and whether something stays there."""
+    if isinstance(statement, ast.Delete):
+        yield from ((target, False) for target in statement.targets)
+    elif isinstance(statement, ast.Assign):
+        stays = not (isinstance(statement.value, ast.Constant) and statement.value.value is None)
+        yield from ((target, stays) for target in statement.targets)
+    else:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                yield node, True
 
 
 def growth(cls: Class, attribute: str) -> list[tuple[Change, Scope]]:

@@ -363,7 +363,7 @@ class Codebase:
         for place in source.places(word, data):
             after = data[place + len(word) : place + len(word) + 80].lstrip()
             before = data[max(0, place - 300) : place]
-            if after.startswith(b"("):
+            if after.startswith(b"(") or before.rstrip(_DOTTED).endswith(b"@"):
                 yield "called"
             elif after.startswith(b"as") or before.rstrip(_DOTTED).rstrip(b" \t\r\n\\(").endswith(b"="):
                 yield "renamed"

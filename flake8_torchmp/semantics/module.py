@@ -132,6 +132,8 @@ class Module:
         """By the last name of what is called: `a.b.c()` and `c()` are both at "c"."""
         self.changes: defaultdict[str, list[Change]] = defaultdict(list)
         """By the first name of what is changed: `self.a.append(1)` is at "self"."""
+        self.decorators: defaultdict[str, list[tuple[ast.expr, ast.AST]]] = defaultdict(list)
+        """The decorators with what they decorate, by their last name."""
         self.classes: list[ast.ClassDef] = []
         self.functions: list[FunctionNode] = []
         self.scope = Scope(tree, None, self)
@@ -160,6 +162,17 @@ class Module:
                         if meant and meant != other:
                             self._names[meant][other] = None
         return [name, *self._names.get(name, ())]
+
+    def reference(self, definition: Any) -> ast.expr:
+        """A name that stands for a function or class right behind its definition."""
+        known: ast.expr | None = getattr(definition, "_torchmp_reference", None)
+        if known is None:
+            line, column = definition.end_lineno, definition.end_col_offset
+            known = ast.Name(definition.name, ast.Load(), lineno=line, col_offset=column)
+            known._torchmp_up = definition  # type: ignore[attr-defined]
+            known._torchmp_scope = self.scope_of(definition)  # type: ignore[attr-defined]
+            definition._torchmp_reference = known
+        return known
 
     def loads(self, name: str) -> list[ast.expr]:
         """Where a name or attribute is read, in source order; annotations of parameters aside."""
@@ -360,6 +373,7 @@ class _Walk:
             self._push(node, [node.body], inner)
         else:
             self._push(node, node.body, inner)
+            self._decorated(node)
             self._push(node, node.decorator_list, scope)
         self._push(arguments, [*arguments.defaults, *arguments.kw_defaults], scope)
 
@@ -368,7 +382,13 @@ class _Walk:
         inner = self.module.scopes[node] = Scope(node, scope, self.module)
         self._bind(scope, node.name, "class", node, None)
         self._push(node, node.body, inner)
+        self._decorated(node)
         self._push(node, [*node.decorator_list, *node.bases, *node.keywords], scope)
+
+    def _decorated(self, node: Any) -> None:
+        for decorator in node.decorator_list:
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            self.module.decorators[last_name(called)].append((decorator, node))
 
     def comprehension(self, node: Any, scope: Scope) -> None:
         inner = self.module.scopes[node] = Scope(node, scope, self.module)
