@@ -194,9 +194,7 @@ def _stores(cls: Class) -> dict[str, list[tuple[Change, Scope]]]:
     module = cls.scope.module
     for name in _receiver_names(cls):
         for change in module.changes.get(name, ()):
-            method = module.scope_of(change.target).enclosing_function()
-            while method is not None and method.parent is not cls.scope:
-                method = method.parent.enclosing_function() if method.parent is not None else None
+            method = _method_around(change.target, cls)
             if method is None or receiver_name(method) != name or is_class_method(method.node):  # type: ignore[arg-type]
                 continue
             if change.kind == "attribute" and isinstance(change.target, ast.Name):
@@ -294,11 +292,18 @@ def _growth(cls: Class, attribute: str) -> list[tuple[Change, Scope]]:
                 isinstance(target, ast.Attribute)
                 and target.attr == attribute
                 and isinstance(target.value, ast.Name)
-                and (method := module.scope_of(target).enclosing_function()) is not None
-                and method.parent is cls.scope
+                and (method := _method_around(target, cls)) is not None
             ):
                 found.append((change, method))
     return found
+
+
+def _method_around(node: ast.AST, cls: Class) -> Scope | None:
+    """The method of a class that a node is part of, also inside of functions there."""
+    method = cls.scope.module.scope_of(node).enclosing_function()
+    while method is not None and method.parent is not cls.scope:
+        method = method.parent.enclosing_function() if method.parent is not None else None
+    return method
 
 
 def _receiver_names(cls: Class) -> list[str]:

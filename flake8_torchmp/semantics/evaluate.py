@@ -686,7 +686,9 @@ class Evaluator:
         keys = [value.value for value in self.values(index, frame) if isinstance(value, Constant)]
         key = keys[0] if len(keys) == 1 else None
         if key is not None and base.kind == "dict":
-            matching = [source for entry_key, source in self.items(base) if entry_key == key]
+            items = list(self.items(base))
+            matching = [source for entry_key, source in items if entry_key == key]
+            matching = matching or [source for entry_key, source in items if entry_key is None]
         elif isinstance(key, int) and base.kind in ("list", "tuple") and not base.extras:
             matching = [base.entries[key].source] if -len(base.entries) <= key < len(base.entries) else []
         else:
