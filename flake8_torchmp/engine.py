@@ -55,11 +55,15 @@ class Project:
         return [path for path in near if self.is_seed(path)]
 
     def is_seed(self, path: str) -> bool:
-        data = self.codebase.data(path)
-        return can_matter(data) or path in self.codebase.derived_from(WORDS) or self._starts_elsewhere(path, data)
+        return (
+            self.codebase.matches(path, WORDS)
+            or path in self.codebase.derived_from(WORDS)
+            or self._starts_elsewhere(path)
+        )
 
-    def _starts_elsewhere(self, path: str, data: bytes) -> bool:
+    def _starts_elsewhere(self, path: str) -> bool:
         """Whether a file calls something of the project at module level that may start processes."""
+        data = self.codebase.data(path)
         called = set(_AT_TOP.findall(data))
         if not called:
             return False
@@ -69,7 +73,7 @@ class Project:
         )
         if mentioned is None:
             return False
-        return any(can_matter(self.codebase.data(other)) for other in self.codebase.reachable([path]))
+        return self.codebase.leads_to(path, WORDS)
 
     def findings_from(self, seed: str) -> list[Finding]:
         """What the crossings, worker code and starts of one file lead to, there and in other files."""

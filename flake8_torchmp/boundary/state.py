@@ -162,8 +162,10 @@ class State:
 
     def _starred(self, name: str, module: Module) -> Global | None:
         for node in module.scope.star_imports:
-            found = self.evaluator.codebase.find(node.module or "", module.path, node.level)
-            other = self.evaluator.codebase.module(found[1]) if found is not None and found[1] else None
+            codebase = self.evaluator.codebase
+            found = codebase.find(node.module or "", module.path, node.level)
+            may_offer = found is not None and found[1] and codebase.may_offer(found[1], name)
+            other = codebase.module(found[1]) if found is not None and may_offer else None
             if other is not None and name in other.scope.bindings:
                 return self.origin(Global(other, name))
         return None

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import classes
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from .evaluate import Evaluator
 
 MOST_CALLERS = 24
+MOST_MODULES = 200
+"""A name that more modules mention says nothing about its callers: they are not looked for."""
 UNSEEN = ast.expr()
 """An argument that only the callee's caller knows."""
 
@@ -54,7 +57,7 @@ class Callers:
         known = self._of.get(id(scope))
         if known is None:
             self._of[id(scope)] = []
-            known = self._of[id(scope)] = list(self._find(scope))[:MOST_CALLERS]
+            known = self._of[id(scope)] = list(islice(self._find(scope), MOST_CALLERS))
         return known
 
     def _find(self, scope: Scope) -> Iterator[tuple[Arguments, Value | None]]:
@@ -137,7 +140,7 @@ class Callers:
         known = self._made.get(id(class_scope))
         if known is None:
             self._made[id(class_scope)] = []
-            known = self._made[id(class_scope)] = list(self._constructions(class_scope))[:MOST_CALLERS]
+            known = self._made[id(class_scope)] = list(islice(self._constructions(class_scope), MOST_CALLERS))
         return known
 
     def _constructions(self, class_scope: Scope) -> Iterator[tuple[Class, Arguments]]:
@@ -226,7 +229,8 @@ class Callers:
     def _modules(self, name: str, module: Module, use: str) -> Iterator[Module]:
         """The modules that use a name in some way, or under another name, going by their bytes."""
         codebase = self.evaluator.codebase
-        for path in codebase.mentioning(name, module.path):
+        paths = codebase.mentioning(name, module.path)
+        for path in paths if len(paths) <= MOST_MODULES else (module.path,):
             uses = codebase.uses(path, name)
             may_defer = use == "called" and codebase.matches(path, self._deferring)
             if may_defer or use in uses or "renamed" in uses:

@@ -25,6 +25,8 @@ _IMPORTED_NAME = re.compile(rb"(\w+|\*)(?:[ \t]+as[ \t]+\w+)?[\s,)]*")
 _CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)
 _WORD = re.compile(rb"\w+")
 _DOTTED = b"._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_STAR = re.compile(rb"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]*\(?[ \t]*\*", re.MULTILINE)
+_SHALLOW = re.compile(rb"^(?: {0,4}|\t)[^\s#][^\n]*", re.MULTILINE)
 _COMMENT = re.compile(rb"#[^\n]*")
 
 
@@ -62,6 +64,8 @@ class Codebase:
         self._uses: dict[tuple[str, str], frozenset[str]] = {}
         self._mentioning: dict[tuple[str, str], list[str]] = {}
         self._users: dict[str, list[str]] = {}
+        self._starred: dict[str, tuple[str, ...]] = {}
+        self._words: dict[str, frozenset[bytes]] = {}
         self._importers: dict[str, list[str]] | None = None
 
     # files
@@ -292,6 +296,31 @@ class Codebase:
             if found is not None and found[1]:
                 yield found[1]
 
+    def may_offer(self, path: str, name: str) -> bool:
+        """Whether a star import of a file can bring a name, going by its bytes and those of what it stars itself."""
+        if path not in self._starred:
+            self._starred[path] = tuple(self._closure([path], self._stars))
+        if path.endswith("__init__.py") and self.submodule(path, name) is not None:
+            return True
+        word = name.encode()
+        return any(word in self._shallow_words(other) for other in self._starred[path])
+
+    def _stars(self, path: str) -> Iterator[str]:
+        for origin in _STAR.findall(self.data(path)):
+            module = origin.decode("ascii", "replace").lstrip(".")
+            found = self.find(module, path, len(origin) - len(module))
+            if found is not None and found[1]:
+                yield found[1]
+
+    def _shallow_words(self, path: str) -> frozenset[bytes]:
+        """The words of imports and of what stands at module level, perhaps under one condition."""
+        if path not in self._words:
+            data = self.data(path)
+            lines = [match[0] for match in _IMPORT.finditer(data)]
+            lines += _SHALLOW.findall(data)
+            self._words[path] = frozenset(_WORD.findall(b"\n".join(lines)))
+        return self._words[path]
+
     def importers(self, path: str) -> list[str]:
         """The files of the project that import a file."""
         if self._importers is None:
@@ -400,6 +429,19 @@ class Codebase:
     def reachable(self, paths: list[str]) -> list[str]:
         """Some files and all that they import, directly or not."""
         return self._closure(paths, self.imports)
+
+    def leads_to(self, path: str, pattern: re.Pattern[bytes] | source.Words) -> bool:
+        """Whether a file or one that it imports, directly or not, matches."""
+        seen = {path}
+        pending = [path]
+        while pending:
+            current = pending.pop()
+            if self.matches(current, pattern):
+                return True
+            fresh = [imported for imported in self.imports(current) if imported not in seen]
+            seen.update(fresh)
+            pending += fresh
+        return False
 
     def users(self, paths: list[str]) -> list[str]:
         """Some files and all that import them, directly or not."""

@@ -246,7 +246,7 @@ class Evaluator:
         found = False
         for node in module.scope.star_imports:
             target = self.codebase.find(node.module or "", module.path, node.level)
-            if target is None or not target[1]:
+            if target is None or not target[1] or not self.codebase.may_offer(target[1], name):
                 continue
             other = self.codebase.module(target[1])
             if other is not None and other is not module and (name in other.scope.bindings or other.scope.star_imports):
