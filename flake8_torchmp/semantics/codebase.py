@@ -26,6 +26,7 @@ _CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)
 _WORD = re.compile(rb"\w+")
 _DOTTED = b"._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _STAR = re.compile(rb"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]*\(?[ \t]*\*", re.MULTILINE)
+_ALL = re.compile(rb"^__all__[^=\n]*=[ \t]*[\[(]([^\])+]*)[\])][ \t]*(?:#.*)?$", re.MULTILINE)
 _SHALLOW = re.compile(rb"^(?: {0,4}|\t)[^\s#][^\n]*", re.MULTILINE)
 _COMMENT = re.compile(rb"#[^\n]*")
 
@@ -313,9 +314,13 @@ class Codebase:
                 yield found[1]
 
     def _shallow_words(self, path: str) -> frozenset[bytes]:
-        """The words of imports and of what stands at module level, perhaps under one condition."""
+        """The words of `__all__`; without one, of imports and of what stands at module level, perhaps in a block."""
         if path not in self._words:
             data = self.data(path)
+            listed = _ALL.findall(data)
+            if len(listed) == 1 == data.count(b"__all__"):
+                self._words[path] = frozenset(_WORD.findall(listed[0]))
+                return self._words[path]
             lines = [match[0] for match in _IMPORT.finditer(data)]
             lines += _SHALLOW.findall(data)
             self._words[path] = frozenset(_WORD.findall(b"\n".join(lines)))
