@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MOST_CALLERS = 24
 MOST_MODULES = 200
 """A name that more modules mention says nothing about its callers: they are not looked for."""
+MOST_DECORATED = 12
+"""What a larger table holds says nothing of any one of its entries."""
 UNSEEN = ast.expr()
 """An argument that only the callee's caller knows."""
 
@@ -70,7 +72,6 @@ class Callers:
             return
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return
-        yield from self._makers(scope)
         for module in self._modules(scope.name, scope.module, "called"):
             names = module.names_of(scope.name)
             for name in names:
@@ -83,6 +84,7 @@ class Callers:
                     if given is not None and last_name(given) in names:
                         self._deferred[id(given)] = (call, deferred)
                         yield from self._matching(given, call, given, scope, module)
+        yield from self._makers(scope)
 
     def _makers(self, scope: Scope) -> Iterator[tuple[Arguments, Value | None]]:
         """`@register("name")`: the function that `register` returns is called with what is decorated."""
@@ -91,20 +93,27 @@ class Callers:
             return
         if not any(isinstance(r.value, ast.Name) and r.value.id == scope.name for r in outer.returns):
             return
+        found: list[tuple[Arguments, Value | None]] = []
         for module in self._modules(outer.name, outer.module, "called"):
-            yield from self._decorating(scope, module.names_of(outer.name), module)
+            found += self._decorating(outer, module.names_of(outer.name), module, called=True)
+            if len(found) > MOST_DECORATED:
+                return
+        yield from found
 
     def _decorating(
-        self, scope: Scope, names: Sequence[str], module: Module
+        self, scope: Scope, names: Sequence[str], module: Module, *, called: bool = False
     ) -> Iterator[tuple[Arguments, Value | None]]:
+        """The decorators that are a function, or that are what a call of it gives."""
         for name in names:
             for decorator, definition in module.decorators.get(name, ()):
                 around = module.scope_of(definition)
-                if around.enclosing_function() is not None:
+                if around.enclosing_function() is not None or isinstance(decorator, ast.Call) is not called:
                     continue
                 frame = self.evaluator.frame_of(around)
-                for value in self.evaluator.values(decorator, frame):
-                    if isinstance(value, Function) and value.scope is scope:
+                function = decorator.func if isinstance(decorator, ast.Call) else decorator
+                for value in self.evaluator.values(function, frame):
+                    target = value.function if isinstance(value, Method) else value
+                    if isinstance(target, Function) and target.scope is scope:
                         reference = module.reference(definition)
                         made = Arguments(reference, frame)
                         made.positional = [Source(reference, frame)]
