@@ -23,6 +23,9 @@ from .settings import Settings
 MOST_LOADED = 8_000_000
 """Bytes of source whose trees are kept at a time."""
 
+FEW = 20
+"""Fewer files than this are done sooner than processes have started."""
+
 _AT_TOP = re.compile(
     rb"^(?!def |class |async |import |from |@|#|if __name__)(?=\S)[^\n#]*?\b(\w+)[ \t]*\(", re.MULTILINE
 )
@@ -172,7 +175,7 @@ def _run(
     jobs: int,
     buffers: Mapping[str, bytes] | None,
 ) -> Iterator[list[Finding]]:
-    if jobs < 2 or len(seeds) < 2:
+    if jobs < 2 or len(seeds) < FEW:
         for seed in seeds:
             yield project.findings_from(seed)
         return

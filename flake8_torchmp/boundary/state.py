@@ -150,8 +150,10 @@ class State:
         root: ast.expr = base
         while isinstance(root, ast.Attribute):
             root = root.value
-        scope = self.evaluator.scope_binding(root.id, module.scope_of(root)) if isinstance(root, ast.Name) else None
-        if scope is None or not any(b.kind in ("import", "from") for b in scope.bindings[root.id]):  # type: ignore[attr-defined]
+        if not isinstance(root, ast.Name):
+            return None
+        scope = self.evaluator.scope_binding(root.id, module.scope_of(root))
+        if scope is None or not any(b.kind in ("import", "from") for b in scope.bindings[root.id]):
             return None
         for value in self.evaluator.values(base, self.evaluator.frame_at(node, module)):
             if isinstance(value, ModuleValue) and value.path:

@@ -116,7 +116,7 @@ def is_static(node: FunctionNode) -> bool:
     return _decorated_as(node, "staticmethod")
 
 
-def is_class_method(node: FunctionNode) -> bool:
+def is_class_method(node: Any) -> bool:
     return _decorated_as(node, "classmethod") or getattr(node, "name", "") in ("__new__", "__init_subclass__")
 
 

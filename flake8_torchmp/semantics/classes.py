@@ -195,7 +195,7 @@ def _stores(cls: Class) -> dict[str, list[tuple[Change, Scope]]]:
     for name in _receiver_names(cls):
         for change in module.changes.get(name, ()):
             method = _method_around(change.target, cls)
-            if method is None or receiver_name(method) != name or is_class_method(method.node):  # type: ignore[arg-type]
+            if method is None or receiver_name(method) != name or is_class_method(method.node):
                 continue
             if change.kind == "attribute" and isinstance(change.target, ast.Name):
                 found.setdefault(change.name, []).append((change, method))

@@ -134,7 +134,7 @@ class Evaluator:
 
     def _by_construction(self, scope: Scope, open_frame: Frame) -> list[Frame]:
         """A method that nobody calls runs on the objects that the project makes."""
-        if not has_receiver(scope) or is_class_method(scope.node) or scope.name == "__init__":  # type: ignore[arg-type]
+        if not has_receiver(scope) or is_class_method(scope.node) or scope.name == "__init__":
             return [open_frame]
         assert scope.parent is not None and scope.parent.parent is not None
         made = [
@@ -433,7 +433,7 @@ class Evaluator:
         class_scope = frame.scope.parent
         assert class_scope is not None
         cls = Class(class_scope, frame.closure.closure if frame.closure else None)
-        return cls if is_class_method(frame.scope.node) else Instance(cls, None)  # type: ignore[arg-type]
+        return cls if is_class_method(frame.scope.node) else Instance(cls, None)
 
     def _argument(self, parameter: Parameter, method: bool, frame: Frame) -> Iterator[Value]:
         arguments = frame.arguments
@@ -551,8 +551,10 @@ class Evaluator:
                 yield UNKNOWN
                 continue
             for value in self.result(callee, self.arguments(node, frame)):
-                taken_out = isinstance(callee, Member) and isinstance(callee.owner, Collection)
-                yield value.after(Hop(node, frame.module, f".{callee.name}()")) if taken_out else value  # type: ignore[attr-defined]
+                if isinstance(callee, Member) and isinstance(callee.owner, Collection):
+                    yield value.after(Hop(node, frame.module, f".{callee.name}()"))
+                else:
+                    yield value
 
     def result(self, callee: Value, arguments: Arguments) -> Iterator[Value]:
         """What calling a value gives."""

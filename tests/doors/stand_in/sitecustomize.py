@@ -8,4 +8,4 @@ stand_in_engine.install()
 if os.environ.get("START_METHOD"):
     import multiprocessing
 
-    multiprocessing.set_start_method(os.environ["START_METHOD"])
+    multiprocessing.set_start_method(os.environ["START_METHOD"])  # noqa: TMP102 - before a child is told its method
