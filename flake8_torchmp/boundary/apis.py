@@ -195,7 +195,8 @@ LIBRARIES = frozenset(
 
 WORDS = Words(
     rb"DataLoader|Loader\b|Dataset\b|multiprocessing|\bProcess(?:PoolExecutor)?\b|\bPool\b|\bspawn\b|start_method"
-    rb"|start_processes|get_context|IterDataPipe|\bDatasetFolder|\bImageFolder|torchvision|torchaudio|torch_geometric|call_parse",
+    rb"|start_processes|get_context|IterDataPipe|\bDatasetFolder|\bImageFolder|torchvision|torchaudio|torch_geometric"
+    rb"|call_parse",
     b"Loader Dataset multiprocessing Process Pool spawn start_ get_context IterDataPipe ImageFolder torchvision "
     b"torchaudio torch_geometric call_parse".split(),
 )

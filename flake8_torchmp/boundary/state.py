@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .workers import Workers
 
 CHANGING = frozenset(
-    "builtins.setattr builtins.delattr random.shuffle numpy.random.shuffle "
+    "builtins.setattr builtins.delattr numpy.copyto numpy.put numpy.fill_diagonal random.shuffle numpy.random.shuffle "
     "heapq.heappush heapq.heappop heapq.heapify bisect.insort".split()
 )
 RANDOM = ("numpy.random.", "random.", "secrets.")
@@ -279,6 +279,9 @@ class State:
             for reference in module.loads(name):
                 if isinstance(reference, ast.Name) and self.of_name(reference, module) == variable:
                     yield from self._through(reference, module)
+        for reference in module.loads(variable.name):
+            if isinstance(reference, ast.Attribute) and self.of_attribute(reference, module) == variable:
+                yield from self._through(reference, module)
 
     def _names_in(self, variable: Global, module: Module) -> list[str]:
         """The names by which a module knows a variable."""
@@ -329,7 +332,7 @@ class State:
                 return True
         return False
 
-    def _through(self, reference: ast.Name, module: Module) -> Iterator[Mutation]:
+    def _through(self, reference: ast.expr, module: Module) -> Iterator[Mutation]:
         """What is done to a variable by way of a call: a setter of its object, or a function that it is given to."""
         holder = up(reference)
         if isinstance(holder, ast.Attribute):
