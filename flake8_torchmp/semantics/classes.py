@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from . import changes
 from .calls import Arguments, Frame, has_receiver, is_class_method, is_property, is_static, receiver_name
 from .module import FUNCTIONS, Change, Scope, dotted
 from .values import (
@@ -349,7 +350,7 @@ def _grown(evaluator: Evaluator, instance: Instance, name: str) -> tuple[Extra, 
     found: list[Extra] = []
     for item in project_classes(evaluator, instance.cls):
         for change, method in growth(item, name):
-            found += evaluator.extra(change, store_frame(evaluator, instance, item, method))
+            found += changes.extra(evaluator, change, store_frame(evaluator, instance, item, method))
     return tuple(found)
 
 

@@ -7,11 +7,10 @@ What cannot be seen is UNKNOWN; it never turns into a guess.
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from . import builtin, classes, command_line
+from . import builtin, changes, classes, command_line, expressions, names
 from .callers import Callers, Deferred
 from .calls import (
     Arguments,
@@ -22,8 +21,8 @@ from .calls import (
     parameters,
 )
 from .codebase import Codebase
-from .flow import Condition, conditions, facts, reaching, reaching_end
-from .module import ADDING, COMPREHENSIONS, Binding, Change, Module, Scope, up
+from .flow import Condition, conditions, facts, reaching
+from .module import COMPREHENSIONS, Binding, Module, Scope
 from .values import (
     UNKNOWN,
     Class,
@@ -45,6 +44,8 @@ from .values import (
     Text,
     Unknown,
     Value,
+    along,
+    truth_of,
 )
 
 Values = tuple[Value, ...]
@@ -208,7 +209,7 @@ class Evaluator:
     def lookup(self, name: str, use: ast.AST, use_scope: Scope, frame: Frame) -> Iterator[Value]:
         scope = self.scope_binding(name, use_scope)
         if scope is None:
-            yield from self._from_star(name, use_scope.module)
+            yield from names.from_star(self, name, use_scope.module)
             return
         inner = self.frame_in(scope, frame)
         extras: tuple[Extra, ...] | None = None
@@ -220,7 +221,7 @@ class Evaluator:
             for value in self.bound(binding, inner):
                 if isinstance(value, Collection | Instance | Result | Class):
                     if extras is None:
-                        extras = self._extras(name, scope, inner)
+                        extras = changes.extras(self, name, scope, inner)
                     value = value.with_extras(extras) if extras else value
                 yield value
 
@@ -242,54 +243,10 @@ class Evaluator:
             scope = scope.parent
         return frame.of(scope) or self.frame_of(scope)
 
-    def _from_star(self, name: str, module: Module) -> Iterator[Value]:
-        found = False
-        for node in module.scope.star_imports:
-            target = self.codebase.find(node.module or "", module.path, node.level)
-            if target is None or not target[1] or not self.codebase.may_offer(target[1], name):
-                continue
-            other = self.codebase.module(target[1])
-            if other is not None and other is not module and (name in other.scope.bindings or other.scope.star_imports):
-                for value in self.name_in_module(name, other):
-                    if not (isinstance(value, External) and value.name.startswith("builtins.")):
-                        found = True
-                        yield value
-        if found:
-            return
-        outside = [
-            n
-            for n in module.scope.star_imports
-            if not n.level and n.module and not self.codebase.find(n.module, module.path)
-        ]
-        if name in builtin.NAMES:
-            yield External(f"builtins.{name}", module.tree, module)
-        elif len(outside) == 1:
-            yield External(f"{outside[0].module}.{name}", outside[0], module)
-        else:
-            yield UNKNOWN
-
     def name_in_module(self, name: str, module: Module) -> Values:
         """What a module offers under a name, once it has been imported."""
         key = (id(module.scope), name)
-        return self._answer(key, lambda: self._offered(name, module))
-
-    def _offered(self, name: str, module: Module) -> Iterator[Value]:
-        frame = self.frame_of(module.scope)
-        if name not in module.scope.bindings:
-            inner = self.codebase.submodule(module.path, name) if module.is_package else None
-            if inner is not None:
-                yield ModuleValue(f"{module.name}.{name}", inner[1])
-            else:
-                yield from self._from_star(name, module)
-            return
-        extras = self._extras(name, module.scope, frame)
-        bindings = module.scope.bindings[name]
-        for binding in reaching_end(bindings) if len(bindings) > 1 else bindings:
-            if binding.kind == "augmented" and len(bindings) > 1:
-                continue
-            for value in self.bound(binding, frame):
-                changed = extras and isinstance(value, Collection | Instance | Result | Class)
-                yield value.with_extras(extras) if changed else value
+        return self._answer(key, lambda: names.offered(self, name, module))
 
     def bound(self, binding: Binding, frame: Frame) -> Iterator[Value]:
         """What a binding gives its name."""
@@ -301,13 +258,13 @@ class Evaluator:
         elif kind == "parameter":
             yield from self.parameter(binding.name, frame)
         elif kind == "def":
-            yield from self._defined(binding.node, frame)
+            yield from names.defined(self, binding.node, frame)
         elif kind == "class":
             yield Class(frame.module.scopes[binding.node], frame)
         elif kind == "import":
-            yield from self._imported(binding.node, frame.module)
+            yield from names.imported(self, binding.node, frame.module)
         elif kind == "from":
-            yield from self._imported_from(binding.node, frame.module)
+            yield from names.imported_from(self, binding.node, frame.module)
         elif kind == "for" and value is not None:
             for element in self.elements(self.values(value, frame)):
                 yield from self.unpacked((element,), binding.path)
@@ -326,7 +283,7 @@ class Evaluator:
                     and 0 <= index < len(value.entries)
                     and value.kind in ("tuple", "list")
                 ):
-                    found += (_along(inner, value) for inner in self.of(value.entries[index].source))
+                    found += (along(inner, value) for inner in self.of(value.entries[index].source))
                 elif isinstance(value, Result):
                     found.append(Member(value, "[…]"))
                 else:
@@ -334,75 +291,7 @@ class Evaluator:
             values = _distinct(found)
         return values
 
-    def _defined(self, node: Any, frame: Frame) -> Iterator[Value]:
-        function = Function(frame.module.scopes[node], frame)
-        for decorator in reversed(node.decorator_list):
-            for value in self.values(decorator, frame):
-                replacement = self._replacement(value, function)
-                if replacement is not None:
-                    function.decorated_by = replacement
-        yield function
-
-    def _replacement(self, decorator: Value, function: Function) -> Function | Class | None:
-        """What a decorator of the project gives instead: an object, or a function that does not take over the name."""
-        if isinstance(decorator, Class):
-            return decorator
-        if not isinstance(decorator, Function):
-            return None
-        inner_scopes = [
-            value.scope
-            for value in self.returned(self.frame(decorator.scope, None, decorator.closure, None))
-            if isinstance(value, Function) and value.scope.parent is decorator.scope
-        ]
-        for scope in inner_scopes:
-            if scope is function.scope:
-                continue
-            wrappers = {"wraps", "update_wrapper", "wraps_func", "wrapt", "decorator"}
-            named = {getattr(n, "attr", getattr(n, "id", "")) for n in ast.walk(decorator.scope.node)}
-            names_itself = any(
-                isinstance(n, ast.Attribute) and n.attr == "__qualname__" and isinstance(n.ctx, ast.Store)
-                for n in ast.walk(decorator.scope.node)
-            )
-            if not (wrappers & named) and not names_itself:
-                return Function(scope, self.frame_of(decorator.scope))
-        return None
-
     # imports
-
-    def _imported(self, alias: Any, module: Module) -> Iterator[Value]:
-        name = alias.name if alias.asname else alias.name.partition(".")[0]
-        yield self._module(name, alias, module)
-
-    def _module(self, name: str, node: ast.AST, module: Module) -> Value:
-        found = self.codebase.find(name, module.path)
-        if found is not None:
-            return ModuleValue(name, found[1])
-        return External(name, node, module)
-
-    def _imported_from(self, alias: Any, module: Module) -> Iterator[Value]:
-        node: Any = up(alias)
-        origin = node.module or ""
-        found = self.codebase.find(origin, module.path, node.level)
-        if found is None:
-            yield (
-                External(f"{origin}.{alias.name}" if origin else alias.name, alias, module)
-                if not node.level
-                else UNKNOWN
-            )
-            return
-        if found[1] == module.path:
-            other = module if alias.name in module.scope.bindings and not module.is_package else None
-        else:
-            other = self.codebase.module(found[1]) if found[1] else None
-        if other is not None and (alias.name in other.scope.bindings or other.scope.star_imports):
-            yield from self.name_in_module(alias.name, other)
-            return
-        prefix = f"{origin}." if origin else ""
-        inner = self.codebase.find(prefix + alias.name, module.path, node.level)
-        if inner is not None:
-            yield ModuleValue(inner[0], inner[1])
-        else:
-            yield UNKNOWN
 
     # parameters
 
@@ -664,45 +553,6 @@ class Evaluator:
         found = self.codebase.find(f"{base.name}.{name}", frame.module.path)
         yield ModuleValue(found[0], found[1]) if found is not None else UNKNOWN
 
-    def _subscript(self, node: ast.Subscript, frame: Frame) -> Iterator[Value]:
-        for value in self._items_at(node, frame):
-            yield value.after(Hop(node, frame.module, "[…]"))
-
-    def _items_at(self, node: ast.Subscript, frame: Frame) -> Iterator[Value]:
-        for base in self.values(node.value, frame):
-            if isinstance(base, Class | External):
-                yield base  # Generic[T]
-            elif isinstance(base, Collection):
-                yield from self._element_at(base, node.slice, frame)
-            elif isinstance(base, Instance):
-                for method in classes.attribute(self, base, "__getitem__"):
-                    if isinstance(method, Method):
-                        inner = self.frame(method.function.scope, None, method.function.closure, base)
-                        yield from self.returned(inner)
-            elif isinstance(base, Result):
-                yield Member(base, "[…]")
-            else:
-                yield UNKNOWN
-
-    def _element_at(self, base: Collection, index: ast.expr, frame: Frame) -> Iterator[Value]:
-        keys = [value.value for value in self.values(index, frame) if isinstance(value, Constant)]
-        key = keys[0] if len(keys) == 1 else None
-        if key is not None and base.kind == "dict":
-            items = list(self.items(base))
-            matching = [source for entry_key, source in items if entry_key == key]
-            matching = matching or [source for entry_key, source in items if entry_key is None]
-        elif isinstance(key, int) and base.kind in ("list", "tuple") and not base.extras:
-            matching = [base.entries[key].source] if -len(base.entries) <= key < len(base.entries) else []
-        else:
-            matching = [source for _, source in self.items(base)]
-            if isinstance(index, ast.Slice):
-                yield base
-                return
-        for source in matching:
-            yield from (_along(inner, base) for inner in self.of(source))
-        if not matching:
-            yield UNKNOWN
-
     def items(self, value: Value) -> Iterator[tuple[object, Source]]:
         """The elements of a collection with their keys, those that were added later included."""
         if isinstance(value, Collection):
@@ -736,7 +586,7 @@ class Evaluator:
                     if value.kind == "dict":
                         yield Constant(key, source.node, source.frame.module) if key is not None else UNKNOWN
                     else:
-                        yield from (_along(inner, value) for inner in self.of(source))
+                        yield from (along(inner, value) for inner in self.of(source))
                 if not seen or not value.complete:
                     yield UNKNOWN
             elif isinstance(value, Result):
@@ -744,182 +594,16 @@ class Evaluator:
             else:
                 yield UNKNOWN
 
-    def _display(self, node: Any, frame: Frame) -> Iterator[Value]:
-        kind = type(node).__name__.lower()
-        entries: list[Entry] = []
-        complete = True
-        for element in node.elts:
-            if isinstance(element, ast.Starred):
-                inner = self.values(element.value, frame)
-                for value in inner:
-                    entries += [Entry(None, source) for _, source in self.items(value)]
-                complete = complete and all(isinstance(value, Collection) and value.complete for value in inner)
-            else:
-                entries.append(Entry(None, Source(element, frame)))
-        yield Collection(kind, tuple(entries), complete, node, frame.module)
-
-    def _dict(self, node: ast.Dict, frame: Frame) -> Iterator[Value]:
-        entries: list[Entry] = []
-        complete = True
-        for key, value in zip(node.keys, node.values, strict=True):
-            if key is None:
-                inner = self.values(value, frame)
-                for part in inner:
-                    entries += [Entry(k, source) for k, source in self.items(part)]
-                complete = complete and all(isinstance(part, Collection) and part.complete for part in inner)
-            else:
-                keys = [v.value for v in self.values(key, frame) if isinstance(v, Constant)]
-                entries.append(Entry(keys[0] if keys else None, Source(value, frame)))
-        last = {entry.key: entry for entry in entries if entry.key is not None}
-        kept = [entry for entry in entries if entry.key is None or last[entry.key] is entry]
-        yield Collection("dict", tuple(kept), complete, node, frame.module)
-
-    def _comprehension(self, node: Any, frame: Frame) -> Iterator[Value]:
-        kind = {ast.DictComp: "dict", ast.SetComp: "set", ast.ListComp: "list"}.get(type(node), "generator")
-        element = node.value if isinstance(node, ast.DictComp) else node.elt
-        yield Collection(kind, (Entry(None, Source(element, frame)),), False, node, frame.module)
-
     # operators
 
-    def _constant(self, node: ast.Constant, frame: Frame) -> Iterator[Value]:
-        yield Constant(node.value, node, frame.module)
-
-    def _lambda(self, node: ast.Lambda, frame: Frame) -> Iterator[Value]:
-        yield Function(frame.module.scopes[node], frame)
-
-    def _conditional(self, node: ast.IfExp, frame: Frame) -> Iterator[Value]:
-        known = self.truth(node.test, frame)
-        if known is not False:
-            yield from self.values(node.body, frame)
-        if known is not True:
-            yield from self.values(node.orelse, frame)
-
-    def _boolean(self, node: ast.BoolOp, frame: Frame) -> Iterator[Value]:
-        stops_at = isinstance(node.op, ast.Or)
-        for index, operand in enumerate(node.values):
-            values = self.values(operand, frame)
-            if index == len(node.values) - 1:
-                yield from values
-                return
-            for value in values:
-                truth = _truth(value)
-                if truth is None or truth == stops_at:
-                    yield value
-            if all(_truth(value) == stops_at and not command_line.is_choice(value) for value in values):
-                return
-
-    def _binary(self, node: ast.BinOp, frame: Frame) -> Iterator[Value]:
-        yield from builtin.binary(self, node, frame)
-
-    def _unary(self, node: ast.UnaryOp, frame: Frame) -> Iterator[Value]:
-        for value in self.values(node.operand, frame):
-            if isinstance(value, Constant) and isinstance(value.value, int | float) and isinstance(node.op, ast.USub):
-                yield Constant(-value.value, node, frame.module)
-            elif isinstance(node.op, ast.Not) and _truth(value) is not None and not command_line.is_choice(value):
-                yield Constant(not _truth(value), node, frame.module)
-            else:
-                yield UNKNOWN
-
-    def _compare(self, node: ast.Compare, frame: Frame) -> Iterator[Value]:
-        if len(node.ops) != 1 or type(node.ops[0]) not in _COMPARISONS:
-            yield UNKNOWN
-            return
-        compare = _COMPARISONS[type(node.ops[0])]
-        for left in self.values(node.left, frame):
-            for right in self.values(node.comparators[0], frame):
-                known = _compared(compare, left, right)
-                if known is None:
-                    yield UNKNOWN
-                    continue
-                chosen = command_line.is_choice(left) or command_line.is_choice(right)
-                value = Constant(known, node, frame.module)
-                yield command_line.as_choice(value) if chosen else value
-
-    def _walrus(self, node: ast.NamedExpr, frame: Frame) -> Iterator[Value]:
-        yield from self.values(node.value, frame)
-
-    def _joined(self, node: ast.JoinedStr, frame: Frame) -> Iterator[Value]:
-        start, way = "", tuple[Hop, ...]()
-        for part in node.values:
-            if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                start += part.value
-                continue
-            inner = self.values(part.value, frame) if isinstance(part, ast.FormattedValue) else ()
-            if start or len(inner) != 1 or not isinstance(inner[0], Constant) or not isinstance(inner[0].value, str):
-                break
-            start, way = inner[0].value, inner[0].way
-        text: Value = Text(start, node, frame.module) if start else UNKNOWN
-        for hop in way:
-            text = text.after(hop)
-        yield text
-
-    def _starred(self, node: ast.Starred, frame: Frame) -> Iterator[Value]:
-        yield from self.elements(self.values(node.value, frame))
-
     # changes
-
-    def _extras(self, name: str, scope: Scope, frame: Frame) -> tuple[Extra, ...]:
-        """What is put on the object that a variable names."""
-        module = scope.module
-        changes = module.changes.get(name)
-        if not changes:
-            return ()
-        found: list[Extra] = []
-        for change in changes:
-            change_scope = module.scope_of(change.target)
-            if isinstance(change.target, ast.Name) and self.scope_binding(name, change_scope) is scope:
-                found += self.extra(change, self.frame_in(change_scope, frame))
-        return tuple(found)
-
-    def extra(self, change: Change, frame: Frame) -> Iterator[Extra]:
-        value = change.value
-        if change.path or self.never(change.node, frame):
-            return
-        if change.kind == "attribute" and value is not None:
-            yield Extra("attribute", change.name, Source(value, frame))
-        elif change.kind == "item" and value is not None:
-            node: Any = change.node
-            yield Extra("entry", self._label(node.slice, frame), Source(value, frame))
-        elif change.kind == "augmented" and value is not None:
-            yield Extra("elements", "", Source(value, frame))
-        elif change.kind == "method" and change.name in ADDING:
-            yield from self._added(change, frame)
-
-    def _label(self, key: ast.expr, frame: Frame) -> str:
-        """The text under which something is put into a dict; nothing where it is computed or up to the callers."""
-        if isinstance(key, ast.Name):
-            scope = self.scope_binding(key.id, frame.module.scope_of(key))
-            bindings = scope.bindings[key.id] if scope is not None else []
-            inner = self.frame_in(scope, frame) if scope is not None else frame
-            if not all(_may_be_label(binding, inner) for binding in bindings):
-                return ""
-        elif not isinstance(key, ast.Constant | ast.Attribute):
-            return ""
-        keys = [value.value for value in self.values(key, frame) if isinstance(value, Constant)]
-        return keys[0] if keys and isinstance(keys[0], str) else ""
-
-    def _added(self, change: Change, frame: Frame) -> Iterator[Extra]:
-        call: Any = change.node
-        value = change.value
-        if change.name in ("extend", "extendleft") and value is not None:
-            yield Extra("elements", "", Source(value, frame))
-        elif change.name == "update":
-            if value is not None:
-                yield Extra("elements", "", Source(value, frame))
-            for keyword in call.keywords:
-                kind = "entry" if keyword.arg else "elements"
-                yield Extra(kind, keyword.arg or "", Source(keyword.value, frame))
-        elif change.name == "setdefault" and len(call.args) == 2:
-            yield Extra("entry", self._label(call.args[0], frame), Source(call.args[1], frame))
-        elif value is not None and change.name != "setdefault":
-            yield Extra("element", "", Source(value, frame))
 
     # conditions
 
     def truth(self, test: ast.expr, frame: Frame) -> bool | None:
         """Whether a test is known to hold; what a user can choose is never known."""
         values = self.values(test, frame) if isinstance(test, _DECIDABLE) else ()
-        known = {_truth(value) for value in values if not command_line.is_choice(value)}
+        known = {truth_of(value) for value in values if not command_line.is_choice(value)}
         if len(known) == 1 and len(values) >= 1 and not any(command_line.is_choice(value) for value in values):
             return known.pop()
         return None
@@ -954,20 +638,6 @@ def _decidable_facts(node: ast.AST, module: Module) -> list[Condition]:
     return known
 
 
-def _may_be_label(binding: Binding, frame: Frame) -> bool:
-    if binding.kind == "parameter":
-        return frame.arguments is not None
-    return binding.kind == "from" or isinstance(binding.value, ast.Constant | ast.Name | ast.Attribute)
-
-
-def _truth(value: Value) -> bool | None:
-    if isinstance(value, Constant):
-        return bool(value.value)
-    if isinstance(value, Function | Class | Method | Instance | ModuleValue | Partial):
-        return True
-    return None
-
-
 def _distinct(values: Iterator[Value] | Sequence[Value]) -> Values:
     found: dict[tuple[Any, ...], Value] = {}
     for value in values:
@@ -980,60 +650,12 @@ def _distinct(values: Iterator[Value] | Sequence[Value]) -> Values:
     return tuple(found.values())
 
 
-def _along(value: Value, holder: Value) -> Value:
-    """A value taken out of another, which went the way of that one."""
-    if not holder.way:
-        return value
-    taken = value.copy()
-    taken.way = value.way + holder.way
-    return taken
-
-
-def _compared(compare: Callable[[Any, Any], bool], left: Value, right: Value) -> bool | None:
-    """What a comparison of two values says, if it can be told: constants, and objects that are not None."""
-    if isinstance(left, Constant) and isinstance(right, Constant):
-        try:
-            return bool(compare(left.value, right.value))
-        except TypeError:
-            return None
-    if compare in (operator.is_, operator.is_not) and isinstance(right, Constant) and right.value is None:
-        return None if _truth(left) is None else compare is operator.is_not
-    return None
-
-
-_COMPARISONS: dict[type, Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-}
 _DECIDABLE = (ast.Name, ast.Attribute, ast.Constant, ast.UnaryOp, ast.BoolOp, ast.IfExp, ast.Compare)
+
 
 _HANDLERS: dict[type, Callable[[Any, Any, Frame], Iterator[Value]]] = {
     ast.Name: Evaluator._name,
     ast.Attribute: Evaluator._attribute,
     ast.Call: Evaluator._call,
-    ast.Subscript: Evaluator._subscript,
-    ast.Constant: Evaluator._constant,
-    ast.Lambda: Evaluator._lambda,
-    ast.IfExp: Evaluator._conditional,
-    ast.BoolOp: Evaluator._boolean,
-    ast.BinOp: Evaluator._binary,
-    ast.UnaryOp: Evaluator._unary,
-    ast.Compare: Evaluator._compare,
-    ast.NamedExpr: Evaluator._walrus,
-    ast.JoinedStr: Evaluator._joined,
-    ast.Starred: Evaluator._starred,
-    ast.List: Evaluator._display,
-    ast.Tuple: Evaluator._display,
-    ast.Set: Evaluator._display,
-    ast.Dict: Evaluator._dict,
-    ast.ListComp: Evaluator._comprehension,
-    ast.SetComp: Evaluator._comprehension,
-    ast.DictComp: Evaluator._comprehension,
-    ast.GeneratorExp: Evaluator._comprehension,
+    **expressions.HANDLERS,
 }

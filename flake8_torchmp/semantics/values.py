@@ -334,3 +334,21 @@ def qualified(value: Value) -> str:
     if isinstance(value, Instance):
         return f"{qualified(value.cls)}()"
     return ""
+
+
+def truth_of(value: Value) -> bool | None:
+    """Whether a value counts as true; None where that cannot be told."""
+    if isinstance(value, Constant):
+        return bool(value.value)
+    if isinstance(value, Function | Class | Method | Instance | ModuleValue | Partial):
+        return True
+    return None
+
+
+def along(value: Value, holder: Value) -> Value:
+    """A value taken out of another, which went the way of that one."""
+    if not holder.way:
+        return value
+    taken = value.copy()
+    taken.way = value.way + holder.way
+    return taken

@@ -1,0 +1,84 @@
+"""What is put on an object after it was made: attributes, entries, elements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from .calls import Frame
+from .module import ADDING, Binding, Change, Scope
+from .values import (
+    Constant,
+    Extra,
+    Source,
+)
+
+if TYPE_CHECKING:
+    from .evaluate import Evaluator
+
+
+def extras(evaluator: Evaluator, name: str, scope: Scope, frame: Frame) -> tuple[Extra, ...]:
+    """What is put on the object that a variable names."""
+    module = scope.module
+    changes = module.changes.get(name)
+    if not changes:
+        return ()
+    found: list[Extra] = []
+    for change in changes:
+        change_scope = module.scope_of(change.target)
+        if isinstance(change.target, ast.Name) and evaluator.scope_binding(name, change_scope) is scope:
+            found += extra(evaluator, change, evaluator.frame_in(change_scope, frame))
+    return tuple(found)
+
+
+def extra(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra]:
+    value = change.value
+    if change.path or evaluator.never(change.node, frame):
+        return
+    if change.kind == "attribute" and value is not None:
+        yield Extra("attribute", change.name, Source(value, frame))
+    elif change.kind == "item" and value is not None:
+        node: Any = change.node
+        yield Extra("entry", _label(evaluator, node.slice, frame), Source(value, frame))
+    elif change.kind == "augmented" and value is not None:
+        yield Extra("elements", "", Source(value, frame))
+    elif change.kind == "method" and change.name in ADDING:
+        yield from _added(evaluator, change, frame)
+
+
+def _label(evaluator: Evaluator, key: ast.expr, frame: Frame) -> str:
+    """The text under which something is put into a dict; nothing where it is computed or up to the callers."""
+    if isinstance(key, ast.Name):
+        scope = evaluator.scope_binding(key.id, frame.module.scope_of(key))
+        bindings = scope.bindings[key.id] if scope is not None else []
+        inner = evaluator.frame_in(scope, frame) if scope is not None else frame
+        if not all(_may_be_label(binding, inner) for binding in bindings):
+            return ""
+    elif not isinstance(key, ast.Constant | ast.Attribute):
+        return ""
+    keys = [value.value for value in evaluator.values(key, frame) if isinstance(value, Constant)]
+    return keys[0] if keys and isinstance(keys[0], str) else ""
+
+
+def _added(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra]:
+    call: Any = change.node
+    value = change.value
+    if change.name in ("extend", "extendleft") and value is not None:
+        yield Extra("elements", "", Source(value, frame))
+    elif change.name == "update":
+        if value is not None:
+            yield Extra("elements", "", Source(value, frame))
+        for keyword in call.keywords:
+            kind = "entry" if keyword.arg else "elements"
+            yield Extra(kind, keyword.arg or "", Source(keyword.value, frame))
+    elif change.name == "setdefault" and len(call.args) == 2:
+        yield Extra("entry", _label(evaluator, call.args[0], frame), Source(call.args[1], frame))
+    elif value is not None and change.name != "setdefault":
+        yield Extra("element", "", Source(value, frame))
+
+
+def _may_be_label(binding: Binding, frame: Frame) -> bool:
+    if binding.kind == "parameter":
+        return frame.arguments is not None
+    return binding.kind == "from" or isinstance(binding.value, ast.Constant | ast.Name | ast.Attribute)

@@ -1,0 +1,244 @@
+"""What each kind of expression gives: displays, subscripts, operators and comparisons."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from . import builtin, classes, command_line
+from .calls import Frame
+from .values import (
+    UNKNOWN,
+    Class,
+    Collection,
+    Constant,
+    Entry,
+    External,
+    Function,
+    Hop,
+    Instance,
+    Member,
+    Method,
+    Result,
+    Source,
+    Text,
+    Value,
+    along,
+    truth_of,
+)
+
+if TYPE_CHECKING:
+    from .evaluate import Evaluator
+
+
+def _subscript(evaluator: Evaluator, node: ast.Subscript, frame: Frame) -> Iterator[Value]:
+    for value in _items_at(evaluator, node, frame):
+        yield value.after(Hop(node, frame.module, "[…]"))
+
+
+def _items_at(evaluator: Evaluator, node: ast.Subscript, frame: Frame) -> Iterator[Value]:
+    for base in evaluator.values(node.value, frame):
+        if isinstance(base, Class | External):
+            yield base  # Generic[T]
+        elif isinstance(base, Collection):
+            yield from _element_at(evaluator, base, node.slice, frame)
+        elif isinstance(base, Instance):
+            for method in classes.attribute(evaluator, base, "__getitem__"):
+                if isinstance(method, Method):
+                    inner = evaluator.frame(method.function.scope, None, method.function.closure, base)
+                    yield from evaluator.returned(inner)
+        elif isinstance(base, Result):
+            yield Member(base, "[…]")
+        else:
+            yield UNKNOWN
+
+
+def _element_at(evaluator: Evaluator, base: Collection, index: ast.expr, frame: Frame) -> Iterator[Value]:
+    keys = [value.value for value in evaluator.values(index, frame) if isinstance(value, Constant)]
+    key = keys[0] if len(keys) == 1 else None
+    if key is not None and base.kind == "dict":
+        items = list(evaluator.items(base))
+        matching = [source for entry_key, source in items if entry_key == key]
+        matching = matching or [source for entry_key, source in items if entry_key is None]
+    elif isinstance(key, int) and base.kind in ("list", "tuple") and not base.extras:
+        matching = [base.entries[key].source] if -len(base.entries) <= key < len(base.entries) else []
+    else:
+        matching = [source for _, source in evaluator.items(base)]
+        if isinstance(index, ast.Slice):
+            yield base
+            return
+    for source in matching:
+        yield from (along(inner, base) for inner in evaluator.of(source))
+    if not matching:
+        yield UNKNOWN
+
+
+def _display(evaluator: Evaluator, node: Any, frame: Frame) -> Iterator[Value]:
+    kind = type(node).__name__.lower()
+    entries: list[Entry] = []
+    complete = True
+    for element in node.elts:
+        if isinstance(element, ast.Starred):
+            inner = evaluator.values(element.value, frame)
+            for value in inner:
+                entries += [Entry(None, source) for _, source in evaluator.items(value)]
+            complete = complete and all(isinstance(value, Collection) and value.complete for value in inner)
+        else:
+            entries.append(Entry(None, Source(element, frame)))
+    yield Collection(kind, tuple(entries), complete, node, frame.module)
+
+
+def _dict(evaluator: Evaluator, node: ast.Dict, frame: Frame) -> Iterator[Value]:
+    entries: list[Entry] = []
+    complete = True
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            inner = evaluator.values(value, frame)
+            for part in inner:
+                entries += [Entry(k, source) for k, source in evaluator.items(part)]
+            complete = complete and all(isinstance(part, Collection) and part.complete for part in inner)
+        else:
+            keys = [v.value for v in evaluator.values(key, frame) if isinstance(v, Constant)]
+            entries.append(Entry(keys[0] if keys else None, Source(value, frame)))
+    last = {entry.key: entry for entry in entries if entry.key is not None}
+    kept = [entry for entry in entries if entry.key is None or last[entry.key] is entry]
+    yield Collection("dict", tuple(kept), complete, node, frame.module)
+
+
+def _comprehension(evaluator: Evaluator, node: Any, frame: Frame) -> Iterator[Value]:
+    kind = {ast.DictComp: "dict", ast.SetComp: "set", ast.ListComp: "list"}.get(type(node), "generator")
+    element = node.value if isinstance(node, ast.DictComp) else node.elt
+    yield Collection(kind, (Entry(None, Source(element, frame)),), False, node, frame.module)
+
+
+def _constant(evaluator: Evaluator, node: ast.Constant, frame: Frame) -> Iterator[Value]:
+    yield Constant(node.value, node, frame.module)
+
+
+def _lambda(evaluator: Evaluator, node: ast.Lambda, frame: Frame) -> Iterator[Value]:
+    yield Function(frame.module.scopes[node], frame)
+
+
+def _conditional(evaluator: Evaluator, node: ast.IfExp, frame: Frame) -> Iterator[Value]:
+    known = evaluator.truth(node.test, frame)
+    if known is not False:
+        yield from evaluator.values(node.body, frame)
+    if known is not True:
+        yield from evaluator.values(node.orelse, frame)
+
+
+def _boolean(evaluator: Evaluator, node: ast.BoolOp, frame: Frame) -> Iterator[Value]:
+    stops_at = isinstance(node.op, ast.Or)
+    for index, operand in enumerate(node.values):
+        values = evaluator.values(operand, frame)
+        if index == len(node.values) - 1:
+            yield from values
+            return
+        for value in values:
+            truth = truth_of(value)
+            if truth is None or truth == stops_at:
+                yield value
+        if all(truth_of(value) == stops_at and not command_line.is_choice(value) for value in values):
+            return
+
+
+def _binary(evaluator: Evaluator, node: ast.BinOp, frame: Frame) -> Iterator[Value]:
+    yield from builtin.binary(evaluator, node, frame)
+
+
+def _unary(evaluator: Evaluator, node: ast.UnaryOp, frame: Frame) -> Iterator[Value]:
+    for value in evaluator.values(node.operand, frame):
+        if isinstance(value, Constant) and isinstance(value.value, int | float) and isinstance(node.op, ast.USub):
+            yield Constant(-value.value, node, frame.module)
+        elif isinstance(node.op, ast.Not) and truth_of(value) is not None and not command_line.is_choice(value):
+            yield Constant(not truth_of(value), node, frame.module)
+        else:
+            yield UNKNOWN
+
+
+def _compare(evaluator: Evaluator, node: ast.Compare, frame: Frame) -> Iterator[Value]:
+    if len(node.ops) != 1 or type(node.ops[0]) not in _COMPARISONS:
+        yield UNKNOWN
+        return
+    compare = _COMPARISONS[type(node.ops[0])]
+    for left in evaluator.values(node.left, frame):
+        for right in evaluator.values(node.comparators[0], frame):
+            known = _compared(compare, left, right)
+            if known is None:
+                yield UNKNOWN
+                continue
+            chosen = command_line.is_choice(left) or command_line.is_choice(right)
+            value = Constant(known, node, frame.module)
+            yield command_line.as_choice(value) if chosen else value
+
+
+def _walrus(evaluator: Evaluator, node: ast.NamedExpr, frame: Frame) -> Iterator[Value]:
+    yield from evaluator.values(node.value, frame)
+
+
+def _joined(evaluator: Evaluator, node: ast.JoinedStr, frame: Frame) -> Iterator[Value]:
+    start, way = "", tuple[Hop, ...]()
+    for part in node.values:
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            start += part.value
+            continue
+        inner = evaluator.values(part.value, frame) if isinstance(part, ast.FormattedValue) else ()
+        if start or len(inner) != 1 or not isinstance(inner[0], Constant) or not isinstance(inner[0].value, str):
+            break
+        start, way = inner[0].value, inner[0].way
+    text: Value = Text(start, node, frame.module) if start else UNKNOWN
+    for hop in way:
+        text = text.after(hop)
+    yield text
+
+
+def _starred(evaluator: Evaluator, node: ast.Starred, frame: Frame) -> Iterator[Value]:
+    yield from evaluator.elements(evaluator.values(node.value, frame))
+
+
+def _compared(compare: Callable[[Any, Any], bool], left: Value, right: Value) -> bool | None:
+    """What a comparison of two values says, if it can be told: constants, and objects that are not None."""
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        try:
+            return bool(compare(left.value, right.value))
+        except TypeError:
+            return None
+    if compare in (operator.is_, operator.is_not) and isinstance(right, Constant) and right.value is None:
+        return None if truth_of(left) is None else compare is operator.is_not
+    return None
+
+
+_COMPARISONS: dict[type, Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+}
+
+HANDLERS: dict[type, Callable[[Any, Any, Frame], Iterator[Value]]] = {
+    ast.Subscript: _subscript,
+    ast.Constant: _constant,
+    ast.Lambda: _lambda,
+    ast.IfExp: _conditional,
+    ast.BoolOp: _boolean,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.NamedExpr: _walrus,
+    ast.JoinedStr: _joined,
+    ast.Starred: _starred,
+    ast.List: _display,
+    ast.Tuple: _display,
+    ast.Set: _display,
+    ast.Dict: _dict,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.DictComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+}
