@@ -42,6 +42,7 @@ class Project:
     def __init__(self, root: Path, settings: Settings, buffers: Mapping[str, bytes] | None = None) -> None:
         self.codebase = Codebase(str(root), settings.source_roots, LIBRARIES, buffers)
         self.model = Model(self.codebase, settings)
+        self._seeds: dict[str, bool] = {}
         self._found: dict[str, list[Finding]] = {}
 
     def findings(self, path: str, data: bytes | None = None, tree: ast.Module | None = None) -> list[Finding]:
@@ -58,11 +59,13 @@ class Project:
         return [path for path in near if self.is_seed(path)]
 
     def is_seed(self, path: str) -> bool:
-        return (
-            self.codebase.matches(path, WORDS)
-            or path in self.codebase.derived_from(WORDS)
-            or self._starts_elsewhere(path)
-        )
+        if path not in self._seeds:
+            self._seeds[path] = (
+                self.codebase.matches(path, WORDS)
+                or path in self.codebase.derived_from(WORDS)
+                or self._starts_elsewhere(path)
+            )
+        return self._seeds[path]
 
     def _starts_elsewhere(self, path: str) -> bool:
         """Whether a file calls something of the project at module level that may start processes."""

@@ -6,7 +6,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from flake8_torchmp import source
 
@@ -64,7 +64,7 @@ class Codebase:
         self._matches: dict[tuple[str, bytes], bool] = {}
         self._uses: dict[tuple[str, str], frozenset[str]] = {}
         self._mentioning: dict[tuple[str, str], list[str]] = {}
-        self._users: dict[str, list[str]] = {}
+        self._closures: dict[str, dict[str, int]] = {}
         self._starred: dict[str, tuple[str, ...]] = {}
         self._words: dict[str, frozenset[bytes]] = {}
         self._importers: dict[str, list[str]] | None = None
@@ -300,11 +300,17 @@ class Codebase:
     def may_offer(self, path: str, name: str) -> bool:
         """Whether a star import of a file can bring a name, going by its bytes and those of what it stars itself."""
         if path not in self._starred:
-            self._starred[path] = tuple(self._closure([path], self._stars))
+            self._starred[path] = tuple(self._all_stars(path))
         if path.endswith("__init__.py") and self.submodule(path, name) is not None:
             return True
         word = name.encode()
         return any(word in self._shallow_words(other) for other in self._starred[path])
+
+    def _all_stars(self, path: str) -> list[str]:
+        found = [path]
+        for current in found:
+            found += [other for other in self._stars(current) if other not in found]
+        return found
 
     def _stars(self, path: str) -> Iterator[str]:
         for origin in _STAR.findall(self.data(path)):
@@ -433,7 +439,7 @@ class Codebase:
 
     def reachable(self, paths: list[str]) -> list[str]:
         """Some files and all that they import, directly or not."""
-        return self._closure(paths, self.imports)
+        return self._closure(paths, "imports", self.imports)
 
     def leads_to(self, path: str, pattern: re.Pattern[bytes] | source.Words) -> bool:
         """Whether a file or one that it imports, directly or not, matches."""
@@ -450,19 +456,32 @@ class Codebase:
 
     def users(self, paths: list[str]) -> list[str]:
         """Some files and all that import them, directly or not."""
-        if len(paths) > 1:
-            return self._closure(paths, self.importers)
-        if paths[0] not in self._users:
-            self._users[paths[0]] = self._closure(paths, self.importers)
-        return self._users[paths[0]]
+        return self._closure(paths, "importers", self.importers)
 
-    def _closure(self, paths: list[str], step: object) -> list[str]:
-        assert callable(step)
-        found = dict.fromkeys(paths)
-        pending = list(paths)
-        while pending:
-            for path in step(pending.pop()):
-                if path not in found:
-                    found[path] = None
-                    pending.append(path)
-        return sorted(found)
+    def _closure(self, paths: list[str], name: str, step: Callable[[str], Sequence[str]]) -> list[str]:
+        if name not in self._closures:
+            self._closures[name] = _closed({path: step(path) for path in self.files})
+        masks = self._closures[name]
+        mask = 0
+        for path in paths:
+            mask |= masks.get(path, 0)
+        found = [path for path, bit in zip(masks, bin(mask)[:1:-1], strict=False) if bit == "1"]
+        outside = [path for path in paths if path not in masks]
+        return sorted({*found, *outside}) if outside else found
+
+
+def _closed(graph: dict[str, Sequence[str]]) -> dict[str, int]:
+    """For each node of a graph the nodes that it leads to, itself included: bits in the order of the graph."""
+    bits = {node: 1 << index for index, node in enumerate(graph)}
+    masks = dict(bits)
+    changed = True
+    while changed:
+        changed = False
+        for node, following in graph.items():
+            mask = masks[node]
+            for other in following:
+                mask |= masks.get(other, 0)
+            if mask != masks[node]:
+                masks[node] = mask
+                changed = True
+    return masks
