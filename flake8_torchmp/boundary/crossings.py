@@ -99,7 +99,7 @@ class Crossings:
             has_workers = call.api.kind != "loader" or not has_no_workers(self.evaluator, call.arguments)
             for parameter, source in self._crossing_arguments(call):
                 if has_workers or parameter.role == "dataset":
-                    self.evaluator.steps = 0  # one object that is hard to follow must not hide the others
+                    self.evaluator.steps = 0  # what is hard to follow must not hide the rest
                     hanging = tuple(self.hangings.of(source, parameter.role))
                     yield Crossing(
                         call.api, parameter, source, call.node, module, call.frame, call.methods, has_workers, hanging
@@ -133,6 +133,7 @@ class Crossings:
                 if self._may_match(node, module):
                     self.evaluator.steps = 0
                     for frame in self.evaluator.contexts(module.scope_of(node)):
+                        self.evaluator.steps = 0
                         yield from self._matches(node, module, frame)
         yield from self._objects(module)
 

@@ -49,6 +49,7 @@ class MethodNames:
         for name in ("set_start_method", "get_context"):
             for call in module.calls_of(name):
                 for frame in self.evaluator.contexts(module.scope_of(call)):
+                    self.evaluator.steps = 0
                     if any(mp_name(v) == name for v in self.evaluator.values(call.func, frame)):
                         source = self.evaluator.arguments(call, frame).get(0, "method")
                         if source is not None:
