@@ -36,7 +36,6 @@ PASSING = frozenset(
     "os.path.splitext posixpath.join".split()
 )
 """Functions whose result is as relative as their first argument."""
-RESOLVING = frozenset("os.path.abspath os.path.realpath".split())
 PASSING_METHODS = frozenset(
     "joinpath with_suffix with_name with_stem as_posix expanduser format rstrip strip replace relative_to".split()
 )
