@@ -13,6 +13,18 @@ class Step(NamedTuple):
     text: str
 
 
+class Repair(NamedTuple):
+    """What would mend a finding: a codemod (a module of `fixes`), the node that it works on, what it has to know."""
+
+    codemod: str
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    notes: tuple[tuple[str, str], ...] = ()
+
+
 class Finding(NamedTuple):
     """A defect and its place. Columns count characters from 0, the end is exclusive; lines count from 1."""
 
@@ -28,3 +40,5 @@ class Finding(NamedTuple):
     way: tuple[Step, ...] = ()
     cause: str = ""
     """What several findings of a file can have in common: only the first of them is reported."""
+    repair: Repair | None = None
+    """Not set where nothing can mend it without its author."""

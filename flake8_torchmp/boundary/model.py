@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flake8_torchmp import source
-from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.findings import Finding, Repair, Step
 from flake8_torchmp.semantics.codebase import Codebase
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import DEFINITIONS, Module, ancestors, up
@@ -124,22 +124,21 @@ class Model:
         return any("persistent_workers" in call.arguments.keywords for call in self.crossings.calls(module))
 
     def finding(
-        self, code: str, message: str, node: ast.AST, module: Module, way: Iterable[Step] = (), cause: str = ""
+        self,
+        code: str,
+        message: str,
+        node: ast.AST,
+        module: Module,
+        way: Iterable[Step] = (),
+        cause: str = "",
+        repair: Repair | None = None,
     ) -> Finding:
-        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        end_line = getattr(node, "end_lineno", None) or line
-        end_column = getattr(node, "end_col_offset", None) or column
-        return Finding(
-            path=module.path,
-            line=line,
-            column=_characters(module, line, column),
-            code=code,
-            message=message,
-            end_line=end_line,
-            end_column=_characters(module, end_line, end_column),
-            way=tuple(way),
-            cause=cause,
-        )
+        line, column, end_line, end_column = _place(node, module)
+        return Finding(module.path, line, column, code, message, end_line, end_column, "", tuple(way), cause, repair)
+
+    def repair(self, codemod: str, node: ast.AST, module: Module, **notes: str) -> Repair:
+        """What mends a finding: a codemod, the node that it works on, and what it cannot know from the text."""
+        return Repair(codemod, module.path, *_place(node, module), tuple(notes.items()))
 
     def reference(self, handed: HandedOver, definition: Function | Class) -> tuple[ast.AST, Module]:
         """The expression by which a function or class leaves its place on the way to a worker."""
@@ -185,6 +184,13 @@ def _defines_inside(cls: Class) -> bool:
         for node, scope in module.scopes.items()
         if isinstance(node, DEFINITIONS) and scope.parent is not None
     )
+
+
+def _place(node: ast.AST, module: Module) -> tuple[int, int, int, int]:
+    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+    end_line = getattr(node, "end_lineno", None) or line
+    end_column = getattr(node, "end_col_offset", None) or column
+    return line, _characters(module, line, column), end_line, _characters(module, end_line, end_column)
 
 
 def _characters(module: Module, line: int, column: int) -> int:
