@@ -22,6 +22,7 @@ from .hanging import Hangings
 from .method_names import MethodNames
 from .methods import StartMethods
 from .paths import Paths
+from .phases import Phases
 from .starts import Starts
 from .state import State
 from .workers import Workers
@@ -63,7 +64,8 @@ class Model:
             self.evaluator, self.outline, self.crossings, self.methods, self.datasets, settings.worker_functions
         )
         self.starts = Starts(self.evaluator, self.outline, self.crossings, self.methods)
-        self.state = State(self.outline)
+        self.phases = Phases(self.outline)
+        self.state = State(self.outline, self.phases)
         self.paths = Paths(self.evaluator, self.outline)
         self._dataset_arguments = DatasetArguments(self.evaluator, self.outline, self.datasets, self.paths)
         self.method_names = MethodNames(self.evaluator, self.crossings)
@@ -80,7 +82,7 @@ class Model:
         self.evaluator.start_afresh()
         self.outline.start_afresh()
         self._handed_over.clear()
-        for part in (self.crossings, self.workers, self.starts, self.state, self.paths):
+        for part in (self.crossings, self.workers, self.starts, self.state, self.phases, self.paths):
             part.forget()
 
     def handed_over(self, module: Module) -> list[HandedOver]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,14 +10,11 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, conditions, facts, reaching
 from flake8_torchmp.semantics.module import (
-    DEFINITIONS,
     FUNCTIONS,
     Binding,
     Change,
     Module,
-    Place,
     Scope,
-    ancestors,
     body_nodes,
     dotted,
     last_name,
@@ -42,6 +38,7 @@ from flake8_torchmp.semantics.values import (
 from .apis import PRIMITIVES
 from .guards import is_guarded
 from .methods import mp_name
+from .phases import Phases
 
 if TYPE_CHECKING:
     from .workers import Workers
@@ -88,16 +85,15 @@ class Mutation(NamedTuple):
 
 
 class State:
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, phases: Phases) -> None:
         self.evaluator = evaluator
         self._guarded: dict[tuple[str, str], bool] = {}
-        self._phases: dict[Place, str] = {}
+        self.phases = phases
         self.forget()
 
     def forget(self) -> None:
         self._mutations: dict[tuple[str, str], list[Mutation]] = {}
         self._reads: dict[int, list[tuple[ast.expr, Global]]] = {}
-        self._references: dict[int, list[tuple[ast.AST, Module]]] = {}
 
     # which global
 
@@ -492,112 +488,16 @@ class State:
                     return True
         return False
 
-    # when
+    # when: kept here for whoever asks about a variable and a moment together
 
     def phase(self, node: ast.AST, module: Module) -> str:
-        """When a statement runs: at "import", in the "parent" once the program runs, or "unknown"."""
-        function = module.scope_of(node).enclosing_function()
-        if is_guarded(self.evaluator, node, module):
-            return "parent"
-        return "import" if function is None else self.phase_of(function)
+        return self.phases.at(node, module)
 
     def phase_of(self, scope: Scope) -> str:
-        known = self._phases.get(scope.place)
-        if known is None:
-            self._phases[scope.place] = "unknown"
-            known = self._phases[scope.place] = self._phase(scope)
-        return known
-
-    def _phase(self, scope: Scope) -> str:
-        outer = scope.parent.enclosing_function() if scope.parent is not None else None
-        phases = {self.phase_of(outer)} if outer is not None else set()
-        for path in self._paths_naming(scope):
-            if "parent" in phases:
-                break
-            if self._only_decorates(path, scope):
-                phases.add("import")
-            else:
-                phases |= {self.phase(node, module) for node, module in self._references_in(path, scope)}
-        if "parent" in phases:
-            return "parent"
-        if phases - {"unknown"}:
-            return "import"
-        return "parent" if not phases and self._is_entry(scope) else "unknown"
-
-    def _is_entry(self, scope: Scope) -> bool:
-        """A function that nobody in the project refers to, and that does the work of a program."""
-        if scope.name == "main":
-            return True
-        assert isinstance(scope.node, FUNCTIONS)
-        return any(isinstance(n, ast.Call) and last_name(n.func).endswith("oader") for n in body_nodes(scope.node))
+        return self.phases.of(scope)
 
     def references(self, scope: Scope) -> list[tuple[ast.AST, Module]]:
-        """Where the project names a function, other than in its own body."""
-        known = self._references.get(id(scope))
-        if known is None:
-            known = [found for path in self._paths_naming(scope) for found in self._references_in(path, scope)]
-            self._references[id(scope)] = known
-        return known
-
-    @staticmethod
-    def _name_in_use(scope: Scope) -> str:
-        """The name by which a function is called: for `__init__`, that of its class."""
-        owner = scope.parent
-        return owner.name if scope.name == "__init__" and owner is not None and owner.is_class else scope.name
-
-    def _paths_naming(self, scope: Scope) -> list[str]:
-        name = self._name_in_use(scope)
-        owner = scope.parent
-        if owner is None or isinstance(scope.node, ast.Lambda):
-            return []
-        paths = self.evaluator.codebase.mentioning(name, scope.module.path)
-        if owner.is_class:
-            named = self.evaluator.codebase.mentioning(owner.name, scope.module.path)
-            paths = [path for path in paths if path in named]
-        return paths
-
-    def _references_in(self, path: str, scope: Scope) -> Iterator[tuple[ast.AST, Module]]:
-        module = self.evaluator.codebase.module(path)
-        if module is None:
-            return
-        for node in module.loads(self._name_in_use(scope)):
-            if not any(item is scope.node for item in ancestors(node)) and self._names_function(node, scope, module):
-                yield self._place(node), module
-
-    def _only_decorates(self, path: str, scope: Scope) -> bool:
-        """Whether a file uses a function at module level alone, as a decorator, going by its bytes."""
-        codebase = self.evaluator.codebase
-        data = codebase.data(path)
-        name = self._name_in_use(scope)
-        if path == scope.module.path or b"__main__" in data or codebase.binds(path, name):
-            return False
-        word = re.escape(name.encode())
-        decorators = re.findall(rb"^@" + word + rb"\b", data, re.MULTILINE)
-        uses = re.findall(rb"\b" + word + rb"\b", codebase.without_imports(path))
-        return bool(decorators) and len(decorators) == len(uses)
-
-    def _names_function(self, node: Any, scope: Scope, module: Module) -> bool:
-        if isinstance(node, ast.Attribute) and scope.parent is not None and scope.parent.is_class:
-            return True
-        for value in self.evaluator.values(node, self.evaluator.frame_at(node, module)):
-            target = value.function if isinstance(value, Method) else value
-            if isinstance(target, Function) and target.scope is scope:
-                return True
-            if isinstance(target, Class) and target.scope is scope.parent:
-                return True
-        return False
-
-    @staticmethod
-    def _place(node: ast.AST) -> ast.AST:
-        """Where a reference counts: for a decorator, where the decorated function is defined."""
-        child = node
-        for parent in ancestors(node):
-            if isinstance(parent, DEFINITIONS) and child in parent.decorator_list:
-                return parent
-            if isinstance(parent, ast.stmt):
-                break
-            child = parent
-        return node
+        return self.phases.references(scope)
 
     # what it is
 

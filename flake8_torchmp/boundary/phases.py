@@ -1,0 +1,166 @@
+"""When code runs: while a module is imported, or in the parent once the program runs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import (
+    DEFINITIONS,
+    FUNCTIONS,
+    Module,
+    Place,
+    Scope,
+    ancestors,
+    body_nodes,
+    last_name,
+)
+from flake8_torchmp.semantics.values import Class, Function, Method
+
+from .guards import is_guarded
+
+
+class Phases:
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self._phases: dict[Place, str] = {}
+        self.forget()
+
+    def forget(self) -> None:
+        self._references: dict[int, dict[str, list[tuple[ast.AST, Module]]]] = {}
+
+    def at(self, node: ast.AST, module: Module) -> str:
+        """When a statement runs: at "import", in the "parent" once the program runs, or "unknown"."""
+        phase, function = self._here(node, module)
+        return phase if function is None else self.of(function)
+
+    def of(self, scope: Scope) -> str:
+        """When a function runs, as all that leads to it says; the parent outweighs the import."""
+        known = self._phases.get(scope.place)
+        if known is None:
+            known = self._phases[scope.place] = self._search(scope)
+        return known
+
+    def _here(self, node: ast.AST, module: Module) -> tuple[str, Scope | None]:
+        """What a place itself says, or the function that decides."""
+        if is_guarded(self.evaluator, node, module):
+            return "parent", None
+        function = module.scope_of(node).enclosing_function()
+        return ("import", None) if function is None else ("", function)
+
+    def _search(self, scope: Scope) -> str:
+        """Goes from function to function, against the calls: the answer is the same wherever a circle is entered."""
+        seen = {scope.place}
+        pending = [scope]
+        runs_at_import = False
+        while pending:
+            current = pending.pop(0)
+            for phase, function in self._led_to_by(current):
+                if function is not None:
+                    phase = self._phases.get(function.place, "")
+                    if not phase and function.place not in seen:
+                        seen.add(function.place)
+                        pending.append(function)
+                if phase == "parent":
+                    return "parent"
+                runs_at_import = runs_at_import or phase == "import"
+        if runs_at_import:
+            return "import"
+        self._phases.update(dict.fromkeys(seen, "unknown"))
+        return "unknown"
+
+    def _led_to_by(self, scope: Scope) -> Iterator[tuple[str, Scope | None]]:
+        outer = scope.parent.enclosing_function() if scope.parent is not None else None
+        referred = outer is not None
+        if outer is not None:
+            yield "", outer
+        for path in self._paths_naming(scope):
+            if self._only_decorates(path, scope):
+                referred = True
+                yield "import", None
+                continue
+            for node, module in self._references_in(path, scope):
+                referred = True
+                yield self._here(node, module)
+        if not referred and self._is_entry(scope):
+            yield "parent", None
+
+    def _is_entry(self, scope: Scope) -> bool:
+        """A function that nobody in the project refers to, and that does the work of a program."""
+        if scope.name == "main":
+            return True
+        assert isinstance(scope.node, FUNCTIONS)
+        return any(isinstance(n, ast.Call) and last_name(n.func).endswith("oader") for n in body_nodes(scope.node))
+
+    def references(self, scope: Scope) -> list[tuple[ast.AST, Module]]:
+        """Where the project names a function, other than in its own body."""
+        return [found for path in self._paths_naming(scope) for found in self._references_in(path, scope)]
+
+    @staticmethod
+    def _name_in_use(scope: Scope) -> str:
+        """The name by which a function is called: for `__init__`, that of its class."""
+        owner = scope.parent
+        return owner.name if scope.name == "__init__" and owner is not None and owner.is_class else scope.name
+
+    def _paths_naming(self, scope: Scope) -> list[str]:
+        name = self._name_in_use(scope)
+        owner = scope.parent
+        if owner is None or isinstance(scope.node, ast.Lambda):
+            return []
+        paths = self.evaluator.codebase.mentioning(name, scope.module.path)
+        if owner.is_class:
+            named = self.evaluator.codebase.mentioning(owner.name, scope.module.path)
+            paths = [path for path in paths if path in named]
+        return paths
+
+    def _references_in(self, path: str, scope: Scope) -> list[tuple[ast.AST, Module]]:
+        known = self._references.setdefault(id(scope), {})
+        if path not in known:
+            known[path] = list(self._find_references(path, scope))
+        return known[path]
+
+    def _find_references(self, path: str, scope: Scope) -> Iterator[tuple[ast.AST, Module]]:
+        module = self.evaluator.codebase.module(path)
+        if module is None:
+            return
+        for node in module.loads(self._name_in_use(scope)):
+            if not any(item is scope.node for item in ancestors(node)) and self._names_function(node, scope, module):
+                yield self._place(node), module
+
+    def _only_decorates(self, path: str, scope: Scope) -> bool:
+        """Whether a file uses a function at module level alone, as a decorator, going by its bytes."""
+        codebase = self.evaluator.codebase
+        data = codebase.data(path)
+        name = self._name_in_use(scope)
+        if path == scope.module.path or b"__main__" in data or codebase.binds(path, name):
+            return False
+        word = re.escape(name.encode())
+        decorators = re.findall(rb"^@" + word + rb"\b", data, re.MULTILINE)
+        uses = re.findall(rb"\b" + word + rb"\b", codebase.without_imports(path))
+        return bool(decorators) and len(decorators) == len(uses)
+
+    def _names_function(self, node: Any, scope: Scope, module: Module) -> bool:
+        if isinstance(node, ast.Attribute) and scope.parent is not None and scope.parent.is_class:
+            return True
+        for value in self.evaluator.values(node, self.evaluator.frame_at(node, module)):
+            target = value.function if isinstance(value, Method) else value
+            if isinstance(target, Function) and target.scope is scope:
+                return True
+            if isinstance(target, Class) and target.scope is scope.parent:
+                return True
+        return False
+
+    @staticmethod
+    def _place(node: ast.AST) -> ast.AST:
+        """Where a reference counts: for a decorator, where the decorated function is defined."""
+        child = node
+        for parent in ancestors(node):
+            if isinstance(parent, DEFINITIONS) and child in parent.decorator_list:
+                return parent
+            if isinstance(parent, ast.stmt):
+                break
+            child = parent
+        return node
