@@ -19,6 +19,7 @@ from .crossings import Crossings
 from .dataset_arguments import DatasetArgument, DatasetArguments
 from .datasets import Datasets
 from .hanging import Hangings
+from .loader_options import LoaderOptions
 from .method_names import MethodNames
 from .methods import StartMethods
 from .paths import Paths
@@ -68,6 +69,7 @@ class Model:
         self.state = State(self.outline, self.phases)
         self.paths = Paths(self.evaluator, self.outline)
         self._dataset_arguments = DatasetArguments(self.evaluator, self.outline, self.datasets, self.paths)
+        self.loader_options = LoaderOptions(self.evaluator, self.crossings)
         self.method_names = MethodNames(self.evaluator, self.crossings)
         self._handed_over: dict[str, list[HandedOver]] = {}
 

@@ -159,10 +159,10 @@ def _unary(evaluator: Evaluator, node: ast.UnaryOp, frame: Frame) -> Iterator[Va
 
 
 def _compare(evaluator: Evaluator, node: ast.Compare, frame: Frame) -> Iterator[Value]:
-    if len(node.ops) != 1 or type(node.ops[0]) not in _COMPARISONS:
+    if len(node.ops) != 1 or type(node.ops[0]) not in COMPARISONS:
         yield UNKNOWN
         return
-    compare = _COMPARISONS[type(node.ops[0])]
+    compare = COMPARISONS[type(node.ops[0])]
     for left in evaluator.values(node.left, frame):
         for right in evaluator.values(node.comparators[0], frame):
             known = _compared(compare, left, right)
@@ -210,7 +210,7 @@ def _compared(compare: Callable[[Any, Any], bool], left: Value, right: Value) ->
     return None
 
 
-_COMPARISONS: dict[type, Callable[[Any, Any], bool]] = {
+COMPARISONS: dict[type, Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,

@@ -1,0 +1,227 @@
+"""What a DataLoader takes only with workers, and whether it may have none beside it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from flake8_torchmp.semantics.command_line import is_choice
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.expressions import COMPARISONS
+from flake8_torchmp.semantics.flow import Condition, conditions, facts
+from flake8_torchmp.semantics.module import Module, body_nodes, last_name, up
+from flake8_torchmp.semantics.values import Constant, External, Hop, Member, Result, Source, Unknown, Value
+
+from . import apis
+
+if TYPE_CHECKING:
+    from .crossings import Call, Crossings
+
+OPTIONS = {
+    "prefetch_factor": None,
+    "persistent_workers": None,
+    "timeout": 9,
+    "multiprocessing_context": 11,
+}
+"""Learned from `DataLoader.__init__` and `_SingleProcessDataLoaderIter.__init__` of torch 2.13."""
+
+UNSEEN = object()
+
+
+class LoaderOption(NamedTuple):
+    """An option that is set beside a worker count which is, or can be, 0."""
+
+    name: str
+    node: ast.AST
+    """Where it is given: the keyword, or the call that it gets into from elsewhere."""
+    module: Module
+    way: tuple[Hop, ...]
+    workers: str
+    """always 0: by every value that the project shows; can be 0: by one of them; chosen: by whoever runs it"""
+    call: Call
+    given: ast.expr
+    """The expression that the option is given."""
+
+
+class LoaderOptions:
+    def __init__(self, evaluator: Evaluator, crossings: Crossings) -> None:
+        self.evaluator = evaluator
+        self.crossings = crossings
+
+    def of(self, module: Module) -> Iterator[LoaderOption]:
+        """The options of a module's loaders that need workers and may have none."""
+        for call in self.crossings.calls(module):
+            if call.api.kind != "loader":
+                continue
+            for name, index in OPTIONS.items():
+                source = call.arguments.get(index if call.api.parameters == apis.LOADER else None, name)
+                if source is not None:
+                    self.evaluator.steps = 0
+                    yield from self._option(call, name, source)
+
+    def _option(self, call: Call, name: str, source: Source) -> Iterator[LoaderOption]:
+        values = [value for value in self.evaluator.of(source) if _is_set(name, value)]
+        count = call.arguments.get(apis.LOADER_POSITIONS["num_workers"], "num_workers")
+        if not values or (count is None and call.arguments.is_open):
+            return
+        counts = self.evaluator.of(count) if count is not None else ()
+        names = frozenset(("num_workers", *(_names_of(count, counts) if count is not None else ())))
+        for value in values:
+            holding = [*_facts(value, source), *_facts_at(call.node)]
+            answers = {_without_workers(fact.test, names) is fact.holds for fact in holding if _decides(fact, names)}
+            if False in answers:
+                continue
+            if answers:
+                kind = "can be 0"  # spelled out for the count of 0
+            elif self._is_handled(name, names, value, call):
+                continue
+            else:
+                kind = self._kind(count, counts, holding)
+            if kind:
+                node, module = _place(call, source)
+                way = (*value.way, *(hop for zero in counts if _is_zero(zero) for hop in zero.way))
+                yield LoaderOption(name, node, module, way, kind, call, source.node)
+                return
+
+    def _kind(self, count: Source | None, counts: Sequence[Value], holding: list[Condition]) -> str:
+        if count is None:
+            return "always 0"
+        zeros = [zero for zero in counts if _is_zero(zero) and not _contradict(_facts(zero, count), holding)]
+        if zeros:
+            is_certain = len(zeros) == len(counts) and not any(map(is_choice, zeros))
+            return "always 0" if is_certain else "can be 0"
+        return "chosen" if any(self._is_chosen(value) for value in counts) else ""
+
+    def _is_chosen(self, value: Value) -> bool:
+        """Whether whoever runs the program, or calls the function, says how many workers there are."""
+        if isinstance(value, Result) and value.name in ("builtins.int", "int"):
+            return any(self._is_chosen(inner) for _, s in value.arguments.all() for inner in self.evaluator.of(s))
+        if isinstance(value, Result):
+            return value.name.endswith((".get", ".getenv", ".environ[…]"))
+        return is_choice(value) or isinstance(value, Unknown | Member | External)
+
+    def _is_handled(self, name: str, names: frozenset[str], value: Value, call: Call) -> bool:
+        """Whether the functions on the way treat the option apart for a count of 0."""
+        places = [(call.node, call.module), *((hop.node, hop.module) for hop in value.way)]
+        own = _names_of(Source(call.node, call.frame), [value]) | {name}
+        functions = {id(f): f for node, module in places if (f := module.scope_of(node).enclosing_function())}
+        for function in functions.values():
+            for node in body_nodes(function.node):  # type: ignore[arg-type]
+                if (
+                    isinstance(node, ast.If)
+                    and _without_workers(node.test, names) is not None
+                    and any(_mentions(part, own) for branch in (node.body, node.orelse) for part in branch)
+                ):
+                    return True
+        return False
+
+
+def _is_set(name: str, value: Value) -> bool:
+    """Whether a value of an option asks for workers."""
+    if isinstance(value, Constant):
+        if name == "timeout":
+            return isinstance(value.value, int | float) and value.value > 0
+        return value.value is not None if name != "persistent_workers" else value.value is True
+    return name == "multiprocessing_context" and isinstance(value, Result)
+
+
+def _is_zero(value: Value) -> bool:
+    return isinstance(value, Constant) and value.value == 0 and value.value is not None
+
+
+def _place(call: Call, source: Source) -> tuple[ast.AST, Module]:
+    """Where an option is given: the keyword in the loader's call, or in a call that hands it on; or the loader."""
+    holder: Any = up(source.node)
+    around = up(holder) if isinstance(holder, ast.keyword) else holder
+    if around is call.node:
+        return (holder if isinstance(holder, ast.keyword) else source.node), call.module
+    outer = call.frame.arguments
+    if outer is not None and around is outer.call and isinstance(holder, ast.keyword):
+        return holder, source.frame.module
+    return call.node, call.module
+
+
+def _names_of(count: Source, counts: Sequence[Value]) -> frozenset[str]:
+    """The names that the worker count goes by on its way to the loader."""
+    nodes = [count.node, *(hop.node for value in counts for hop in value.way)]
+    return frozenset(name for node in nodes if (name := _name(node)))
+
+
+def _name(node: ast.AST) -> str:
+    """`workers` of `args.workers`, `workers` and `options["workers"]`."""
+    if isinstance(node, ast.Subscript):
+        return str(node.slice.value) if isinstance(node.slice, ast.Constant) else ""
+    return last_name(node)
+
+
+def _facts(value: Value, source: Source) -> list[Condition]:
+    """The tests that hold where a value is on its way."""
+    nodes = [source.node, *(hop.node for hop in value.way)]
+    own = getattr(value, "node", None) or (value.arguments.call if isinstance(value, Result) else None)
+    if isinstance(own, ast.expr):
+        nodes.append(own)
+    found = [fact for node in nodes for fact in _facts_at(node)]
+    if isinstance(own, ast.Compare | ast.UnaryOp | ast.BoolOp):
+        found.append(Condition(own, True))  # `persistent_workers=workers > 0`
+    return found
+
+
+def _facts_at(node: ast.AST) -> list[Condition]:
+    return [fact for condition in conditions(node) for fact in facts(condition)]
+
+
+def _contradict(some: list[Condition], others: list[Condition]) -> bool:
+    """Whether the same test would have to hold and not to hold."""
+    known = {(ast.unparse(fact.test), fact.holds) for fact in some}
+    return any((ast.unparse(fact.test), not fact.holds) in known for fact in others) if known else False
+
+
+def _decides(fact: Condition, names: frozenset[str]) -> bool:
+    return _without_workers(fact.test, names) is not None
+
+
+def _without_workers(test: ast.expr, names: frozenset[str]) -> bool | None:
+    """What a test of the worker count says for no workers; None where it asks for something else."""
+    if not any(_name(part) in names for part in ast.walk(test)):
+        return None
+    value = _with_zero(test, names)
+    return None if value is UNSEEN else bool(value)
+
+
+def _with_zero(node: ast.expr, names: frozenset[str]) -> Any:
+    if isinstance(node, ast.Constant):
+        return node.value
+    if _name(node) in names:
+        return 0
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        inner = _with_zero(node.operand, names)
+        return UNSEEN if inner is UNSEEN else not inner
+    if isinstance(node, ast.BoolOp):
+        parts = [_with_zero(part, names) for part in node.values]
+        stops_at = isinstance(node.op, ast.Or)
+        if any(part is not UNSEEN and bool(part) is stops_at for part in parts):
+            return stops_at
+        return UNSEEN if UNSEEN in parts else not stops_at
+    if isinstance(node, ast.Call) and len(node.args) == 1 and last_name(node.func) in ("int", "bool"):
+        return _with_zero(node.args[0], names)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        left, right = _with_zero(node.left, names), _with_zero(node.comparators[0], names)
+        compare = COMPARISONS.get(type(node.ops[0]))
+        if compare is None or UNSEEN in (left, right):
+            return UNSEEN
+        try:
+            return compare(left, right)
+        except TypeError:
+            return UNSEEN
+    return UNSEEN
+
+
+def _mentions(statement: ast.AST, names: frozenset[str]) -> bool:
+    """Whether a statement sets or removes an option: by one of its names, as an attribute, or as a key."""
+    return any(
+        _name(part) in names
+        or (isinstance(part, ast.Constant) and part.value in names)
+        or (isinstance(part, ast.keyword) and part.arg in names)
+        for part in ast.walk(statement)
+    )
