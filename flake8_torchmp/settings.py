@@ -22,6 +22,8 @@ class Settings(NamedTuple):  # a dataclass would bring `inspect` into every star
     """Further functions of the project that run in worker processes: qualified names, globs allowed."""
     loaders: tuple[str, ...] = ()
     """Further callables that work like torch.utils.data.DataLoader: qualified names."""
+    resource_openers: tuple[str, ...] = ()
+    """Further callables that open a file, connection or the like: qualified names."""
     source_roots: tuple[str, ...] = ()
     """Folders, relative to the project's root, from which its modules are imported; found by themselves if empty."""
     start_method: str = "spawn"

@@ -12,6 +12,8 @@ from flake8_torchmp.semantics.values import Class, Instance
 from . import apis
 from .crossings import Crossings
 
+UNSEEN_LOADER = apis.Api("a DataLoader", "loader", apis.LOADER)
+
 
 class Datasets:
     def __init__(self, outline: Evaluator, crossings: Crossings, bases: tuple[str, ...]) -> None:

@@ -14,21 +14,22 @@ from flake8_torchmp.semantics.module import DEFINITIONS, Module, ancestors, up
 from flake8_torchmp.semantics.values import Class, Function, Hop, Instance, Value
 from flake8_torchmp.settings import Settings
 
-from .apis import DEFERRED, LOADER, Api
+from .apis import DEFERRED, Api
 from .crossings import Crossings
 from .dataset_arguments import DatasetArgument, DatasetArguments
-from .datasets import Datasets
+from .datasets import UNSEEN_LOADER, Datasets
 from .hanging import Hangings
+from .lifetimes import Lifetimes
 from .loader_options import LoaderOptions
 from .method_names import MethodNames
 from .methods import StartMethods
+from .openers import Openers
 from .paths import Paths
 from .phases import Phases
+from .resources import Resources
 from .starts import Starts
 from .state import State
 from .workers import Workers
-
-UNSEEN_LOADER = Api("a DataLoader", "loader", LOADER)
 
 
 class HandedOver(NamedTuple):
@@ -70,6 +71,15 @@ class Model:
         self.paths = Paths(self.evaluator, self.outline)
         self._dataset_arguments = DatasetArguments(self.evaluator, self.outline, self.datasets, self.paths)
         self.loader_options = LoaderOptions(self.evaluator, self.crossings)
+        self.openers = Openers(self.evaluator, settings.resource_openers)
+        self.resources = Resources(
+            self.evaluator,
+            self.crossings,
+            self.datasets,
+            self.methods,
+            Lifetimes(self.evaluator, self.outline, self.workers),
+            self.openers,
+        )
         self.method_names = MethodNames(self.evaluator, self.crossings)
         self._handed_over: dict[str, list[HandedOver]] = {}
 

@@ -199,6 +199,13 @@ SETTINGS = (
         _names,
     ),
     Option(
+        "resource-openers",
+        "NAMES",
+        "further callables that open a file, a connection or the like, by their dotted names",
+        _defaults.resource_openers,
+        _names,
+    ),
+    Option(
         "source-roots",
         "FOLDERS",
         "folders, relative to the project's root, from which its modules are imported; by default they are found",

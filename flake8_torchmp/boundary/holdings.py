@@ -1,0 +1,211 @@
+"""What an object holds at the moment when it goes to workers: through attributes, containers and other objects."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.values import (
+    UNKNOWN,
+    Class,
+    Collection,
+    Constant,
+    External,
+    Function,
+    Hop,
+    Instance,
+    Member,
+    Method,
+    ModuleValue,
+    Partial,
+    Result,
+    Unknown,
+    Value,
+)
+
+from . import apis
+from .lifetimes import Lifetimes, Store
+from .openers import WRAPPERS
+
+DEEPEST = 5
+MOST = 300
+IMPORTANT = (Collection, Instance, Result, Member, Partial, Method, Function, Class, External, ModuleValue, Unknown)
+
+
+class Holding(NamedTuple):
+    """Something that goes along with what is handed over."""
+
+    value: Value
+    way: tuple[Hop, ...]
+    owners: tuple[Instance, ...]
+    """The objects of the project that it hangs on, the outermost first."""
+    attributes: tuple[str, ...]
+    """For each owner, the attribute that leads on."""
+    is_dropped: bool
+    """Whether a `__getstate__` or `__reduce__` on the way leaves it out."""
+    node: ast.expr | None = None
+    """What is stored in the last attribute, and its module."""
+    module: Module | None = None
+
+    @property
+    def text(self) -> str:
+        if not self.owners:
+            return ""
+        return f"{self.owners[-1].cls.scope.name}.{self.attributes[-1]}"
+
+    @property
+    def uses(self) -> list[ast.AST]:
+        """Where the objects are made that hold it, outside of one another."""
+        return [owner.arguments.call for owner in self.owners[:1] if owner.arguments is not None]
+
+
+class Holdings:
+    def __init__(self, evaluator: Evaluator, lifetimes: Lifetimes) -> None:
+        self.evaluator = evaluator
+        self.lifetimes = lifetimes
+
+    def of(self, values: list[Value]) -> Iterator[Holding]:
+        """Some values, and all that they hold."""
+        seen: set[tuple[object, ...]] = set()
+        pending = [Holding(value, value.way, (), (), False) for value in values]
+        while pending and len(seen) < MOST:
+            current = pending.pop(0)
+            key = (current.value.key, current.is_dropped, id(current.node) if current.value is UNKNOWN else 0)
+            if key in seen and not isinstance(current.value, Unknown):
+                continue
+            seen.add(key)
+            yield current
+            self.evaluator.steps = 0
+            if len(current.owners) < DEEPEST:
+                pending += self._inside(current)
+
+    def _inside(self, held: Holding) -> Iterator[Holding]:
+        value = held.value
+        if isinstance(value, Instance):
+            yield from self._of_instance(held, value)
+            return
+        inner: list[Value] = []
+        if isinstance(value, Collection):
+            for _, source in self.evaluator.items(value):
+                inner += self.evaluator.of(source)
+        elif isinstance(value, Partial):
+            inner.append(value.callee)
+            for _, source in value.arguments.all():
+                inner += self.evaluator.of(source)
+        elif isinstance(value, Method):
+            inner.append(value.receiver)
+        elif isinstance(value, Result) and _keeps(value):
+            for _, source in value.arguments.all():
+                inner += self.evaluator.of(source)
+        for item in inner:
+            if isinstance(item, IMPORTANT):
+                yield held._replace(value=item, way=(*item.way, *held.way))
+
+    def _of_instance(self, held: Holding, value: Instance) -> Iterator[Holding]:
+        drops = _Drops(self.evaluator, value)
+        for attribute, stores in list(self.lifetimes.kept(value.cls).items()):
+            dropped = held.is_dropped or drops(attribute)
+            for store in stores:
+                for item in self._stored(store, value):
+                    yield Holding(
+                        item,
+                        (*item.way, Hop(store.node, store.cls.scope.module, f".{attribute}"), *held.way),
+                        (*held.owners, value),
+                        (*held.attributes, attribute),
+                        dropped,
+                        store.value,
+                        store.cls.scope.module,
+                    )
+        for extra in value.extras:
+            if extra.kind == "attribute":
+                for item in self.evaluator.of(extra.source):
+                    yield held._replace(
+                        value=item,
+                        way=(*item.way, *held.way),
+                        owners=(*held.owners, value),
+                        attributes=(*held.attributes, extra.label),
+                        is_dropped=held.is_dropped or drops(extra.label),
+                    )
+        if classes.is_record(self.evaluator, value.cls):
+            for attribute in classes.fields(self.evaluator, value.cls):
+                for item in classes.field(self.evaluator, value, attribute):
+                    yield Holding(
+                        item,
+                        (*item.way, *held.way),
+                        (*held.owners, value),
+                        (*held.attributes, attribute),
+                        held.is_dropped or drops(attribute),
+                    )
+
+    def _stored(self, store: Store, instance: Instance) -> Iterator[Value]:
+        frame = self.lifetimes.frame(store, instance)
+        if self.evaluator.never(store.node, frame):
+            return
+        if isinstance(store.value, ast.Constant):
+            return
+        for value in self.evaluator.unpacked(self.evaluator.values(store.value, frame), store.path):
+            if isinstance(value, IMPORTANT):
+                yield value
+
+
+class _Drops:
+    """Which attributes do not go along when an object is pickled."""
+
+    def __init__(self, evaluator: Evaluator, value: Instance) -> None:
+        self.all = False
+        self.names: set[str] = set()
+        self.kept: set[str] | None = None
+        if classes.find_method(evaluator, value.cls, "__reduce__") or classes.find_method(
+            evaluator, value.cls, "__reduce_ex__"
+        ):
+            self.all = True
+            return
+        state = classes.find_method(evaluator, value.cls, "__getstate__")
+        if state is None:
+            return
+        copies = False
+        read: set[str] = set()
+        for node in ast.walk(state.node):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                self.names.add(node.value)
+            elif isinstance(node, ast.Attribute):
+                if isinstance(node.ctx, ast.Load):
+                    read.add(node.attr)
+                    copies = copies or node.attr in ("__dict__", "__getstate__")
+                else:
+                    self.names.add(node.attr)
+            elif isinstance(node, ast.Name):
+                copies = copies or node.id in ("vars", "super")
+                self.all = self.all or node.id in ("isinstance", "hasattr", "callable")
+        frame = evaluator.frame(state.scope, None, state.closure, value)
+        for node in ast.walk(state.node):
+            if isinstance(node, ast.Compare | ast.For | ast.comprehension):
+                for table in node.comparators if isinstance(node, ast.Compare) else [node.iter]:
+                    self._add_table(evaluator, evaluator.values(table, frame) if _is_name(table) else ())
+        if not copies:
+            self.kept = read
+
+    def _add_table(self, evaluator: Evaluator, tables: tuple[Value, ...]) -> None:
+        for table in tables:
+            for _, source in evaluator.items(table):
+                self.names |= {str(item.value) for item in evaluator.of(source) if isinstance(item, Constant)}
+
+    def __call__(self, attribute: str) -> bool:
+        if self.kept is not None:
+            return attribute not in self.kept or self.all
+        return self.all or attribute in self.names
+
+
+def _is_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name | ast.Attribute)
+
+
+def _keeps(value: Result) -> bool:
+    name = value.name.removesuffix("()")
+    if name in apis.NOT_HOLDERS or isinstance(value.callee, Member) or name in WRAPPERS:
+        return False
+    return name in apis.HOLDERS or apis.is_dataset_name(name) or name in apis.LOADERS

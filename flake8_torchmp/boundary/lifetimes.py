@@ -1,0 +1,398 @@
+"""What an object keeps in its attributes when workers start, by what the parent's code stores and clears until then."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import Frame, has_receiver, is_property, receiver_name
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import conditions
+from flake8_torchmp.semantics.module import FUNCTIONS, Change, Module, Place, Scope, ancestors, body_nodes, dotted, up
+from flake8_torchmp.semantics.values import Class, Function, Instance, Method
+
+from .openers import CLOSERS
+from .workers import Workers
+
+CONSTRUCTION = ("__new__", "__init__", "__post_init__")
+DEEPEST = 12
+
+
+class Store(NamedTuple):
+    """What a method puts into an attribute, or into the container that is there."""
+
+    value: ast.expr
+    path: tuple[int, ...]
+    cls: Class
+    method: Scope
+    node: ast.AST
+
+
+Kept = dict[str, list[Store]]
+
+
+class Lifetimes:
+    def __init__(self, evaluator: Evaluator, outline: Evaluator, workers: Workers) -> None:
+        self.evaluator = evaluator
+        self.outline = outline
+        self.workers = workers
+        self.forget()
+
+    def forget(self) -> None:
+        self._kept: dict[Place, Kept] = {}
+        self._events: dict[int, dict[int, Change]] = {}
+        self._worker_scopes: dict[Place, list[Scope]] = {}
+
+    def kept(self, cls: Class) -> Kept:
+        """What an object of a class keeps once the parent has made it and called what it calls of it."""
+        key = cls.scope.place
+        known = self._kept.get(key)
+        if known is None:
+            kept = self._kept[key] = {}
+            run = _Run(self, cls, kept)
+            for name in CONSTRUCTION:
+                run.method(name)
+            if classes.find_method(self.outline, cls, "__getitem__") is not None:
+                run.method("__len__")
+            for scope in self._called_from_outside(cls, run):
+                run.scope(scope)
+            if self._is_tried_in_parent(cls):
+                run.method("__getitem__")
+            known = kept
+        return known
+
+    def frame(self, store: Store, instance: Instance) -> Frame:
+        frame = classes.store_frame(self.evaluator, instance, store.cls, store.method)
+        return self.evaluator.frame_in(store.cls.scope.module.scope_of(store.value), frame)
+
+    def _called_from_outside(self, cls: Class, run: _Run) -> Iterator[Scope]:
+        """The methods not run so far that store something and that other code of the parent calls."""
+        for owner in classes.project_classes(self.outline, cls):
+            for statement in owner.node.body:
+                if not isinstance(statement, ast.FunctionDef) or statement.name in _BEHIND or not statement.args.args:
+                    continue
+                scope = owner.scope.module.scopes[statement]
+                if scope.place in run.seen or not self._may_open(scope, cls):
+                    continue
+                if self._is_used_in_parent(statement.name, cls):
+                    yield scope
+
+    def _may_open(self, scope: Scope, cls: Class) -> bool:
+        trial: Kept = {}
+        _Run(self, cls, trial).scope(scope)
+        return any(isinstance(store.value, ast.Call) for stores in trial.values() for store in stores)
+
+    def _is_used_in_parent(self, name: str, cls: Class) -> bool:
+        """Whether code that does not run in workers, and is not of the class, calls or reads a method."""
+        codebase = self.evaluator.codebase
+        for path in codebase.mentioning(cls.scope.name, cls.scope.module.path):
+            module = codebase.module(path)
+            for node, base in _uses(name, module) if module is not None else ():
+                assert module is not None
+                around = module.scope_of(node).enclosing_function()
+                if around is not None and (_is_method_of(around, cls, self.outline) or self.workers.runs(around)):
+                    continue
+                if self._comes_after_loader(node, module, around):
+                    continue
+                for value in self.evaluator.values(base, self.evaluator.frame_at(node, module)):
+                    if isinstance(value, Instance) and any(
+                        item.scope is cls.scope for item in classes.project_classes(self.evaluator, value.cls)
+                    ):
+                        return True
+        return False
+
+    def _is_tried_in_parent(self, cls: Class) -> bool:
+        """`dataset[0]` before there is a loader."""
+        for _, arguments in self.evaluator.callers.constructions(cls.scope):
+            holder = up(arguments.call)
+            targets = holder.targets if isinstance(holder, ast.Assign) else []
+            module = arguments.frame.module
+            for name in (target.id for target in targets if isinstance(target, ast.Name)):
+                for read in module.read.get(name, ()):
+                    use = up(read)
+                    around = module.scope_of(read).enclosing_function()
+                    if (
+                        isinstance(use, ast.Subscript)
+                        and use.value is read
+                        and isinstance(use.ctx, ast.Load)
+                        and around is module.scope_of(arguments.call).enclosing_function()
+                        and not self._comes_after_loader(use, module, around)
+                    ):
+                        return True
+        return False
+
+    def _comes_after_loader(self, node: ast.AST, module: Module, around: Scope | None) -> bool:
+        """Whether the workers of the function's loaders have come and gone by then: it stands behind their loops."""
+        for name in ("DataLoader", *module.names_of("DataLoader")):
+            for call in module.calls.get(name, ()):
+                same = module.scope_of(call).enclosing_function() is around
+                if same and (call.lineno, call.col_offset) < (
+                    getattr(node, "lineno", 0),
+                    getattr(node, "col_offset", 0),
+                ):
+                    return True
+        return False
+
+    def change_at(self, module: Module, receiver: str) -> dict[int, Change]:
+        key = id(module) ^ hash(receiver)
+        known = self._events.get(key)
+        if known is None:
+            known = self._events[key] = {
+                id(change.node): change for change in module.changes.get(receiver, ()) if change.kind != "delete"
+            }
+        return known
+
+    # the other side
+
+    def worker_scopes(self, cls: Class) -> list[Scope]:
+        """What runs in a worker because it has an object of a class."""
+        key = cls.scope.place
+        known = self._worker_scopes.get(key)
+        if known is None:
+            known = self._worker_scopes[key] = []
+            pending = [
+                (method, Instance(cls, None))
+                for name in ("__getitem__", "__getitems__", "__iter__", "__next__", "__call__", "get", "run", "forward")
+                if (method := classes.find_method(self.outline, cls, name)) is not None
+            ]
+            seen: set[Place] = set()
+            while pending and len(seen) < 60:
+                function, receiver = pending.pop(0)
+                if function.scope.place in seen:
+                    continue
+                seen.add(function.scope.place)
+                known.append(function.scope)
+                pending += [
+                    (callee, receiver)
+                    for callee, on in self.workers.callees(function.scope, receiver)
+                    if isinstance(on, Instance)
+                ]
+        return known
+
+    def is_read_by_worker(self, cls: Class, attribute: str) -> bool:
+        """Whether worker code of a class uses what the parent put into an attribute, and not its own."""
+        uses = False
+        for scope in self.worker_scopes(cls):
+            if _asks_for_process(scope):
+                return False
+            for node in body_nodes(scope.node):  # type: ignore[arg-type]
+                if isinstance(node, ast.Attribute) and node.attr == attribute:
+                    if isinstance(node.ctx, ast.Store) and not any(True for _ in conditions(node)):
+                        return False
+                    uses = uses or isinstance(node.ctx, ast.Load)
+        return uses and not self._is_set_up(cls, attribute)
+
+    def _is_set_up(self, cls: Class, attribute: str) -> bool:
+        """Whether a `worker_init_fn` opens it anew: by storing it, or by a method of the class that does."""
+        openers = {
+            method.name
+            for owner in classes.project_classes(self.outline, cls)
+            for change, method in classes.stores(owner).get(attribute, ())
+            if change.value is not None and not _is_none(change.value)
+        } - {"__init__"}
+        for path in self.evaluator.codebase.users([cls.scope.module.path]):
+            codebase = self.evaluator.codebase
+            module = codebase.module(path) if b"worker_init_fn" in codebase.data(path) else None
+            for worker in self.workers.of(module) if module is not None else ():
+                if worker.kind != "initializer":
+                    continue
+                for node in body_nodes(worker.scope.node):  # type: ignore[arg-type]
+                    if isinstance(node, ast.Attribute) and (
+                        (node.attr == attribute and isinstance(node.ctx, ast.Store)) or node.attr in openers
+                    ):
+                        return True
+        return False
+
+    def asks_for_process(self, cls: Class) -> bool:
+        return any(
+            _asks_for_process(owner.scope.module.scopes[statement])
+            for owner in classes.project_classes(self.outline, cls)
+            for statement in owner.node.body
+            if isinstance(statement, ast.FunctionDef)
+        )
+
+    def calls_in_construction(self, cls: Class, attribute: str) -> bool:
+        """Whether making an object already calls methods of what it keeps in an attribute."""
+        for name in CONSTRUCTION:
+            method = classes.find_method(self.outline, cls, name)
+            for node in body_nodes(method.node) if method is not None else ():
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                    owner = node.func.value
+                    if isinstance(owner, ast.Attribute) and owner.attr == attribute and node.func.attr not in _SETTERS:
+                        return True
+        return False
+
+
+class _Run:
+    """One object's methods run in order, as far as they store, clear and close."""
+
+    def __init__(self, lifetimes: Lifetimes, cls: Class, kept: Kept) -> None:
+        self.lifetimes = lifetimes
+        self.cls = cls
+        self.kept = kept
+        self.seen: set[Place] = set()
+        self.running: list[Scope] = []
+
+    def method(self, name: str) -> None:
+        found = classes.find_method(self.lifetimes.outline, self.cls, name)
+        if found is not None:
+            self.scope(found.scope)
+
+    def scope(self, scope: Scope, receiver: str = "") -> None:
+        receiver = receiver or receiver_name(scope)
+        if not receiver or scope in self.running or len(self.running) > DEEPEST:
+            return
+        self.seen.add(scope.place)
+        self.running.append(scope)
+        owner = scope.parent if scope.parent is not None and scope.parent.is_class else None
+        cls = Class(owner, self.lifetimes.outline.frame_of(owner.parent)) if owner and owner.parent else self.cls
+        events = self.lifetimes.change_at(scope.module, receiver)
+        node: ast.AST
+        for node in body_nodes(scope.node, nested=False):  # type: ignore[arg-type]
+            change = events.get(id(node))
+            if change is not None:
+                self._changed(change, cls, scope, receiver)
+            if isinstance(node, ast.Call):
+                self._called(node, scope, receiver)
+            elif isinstance(node, ast.Attribute):
+                self._read(node, receiver)
+            elif isinstance(node, ast.Subscript) and dotted(node.value) == receiver and isinstance(node.ctx, ast.Load):
+                self.method("__getitem__")
+            elif isinstance(node, ast.Delete):
+                for target in node.targets:
+                    if isinstance(target, ast.Attribute) and dotted(target.value) == receiver:
+                        self._clear(target.attr, node)
+        self.running.pop()
+
+    def _changed(self, change: Change, cls: Class, scope: Scope, receiver: str) -> None:
+        if change.kind == "attribute" and dotted(change.target) == receiver:
+            self._clear(change.name, change.node)
+            if change.value is not None and not _is_none(change.value):
+                store = Store(change.value, change.path, cls, scope, change.node)
+                self.kept.setdefault(change.name, []).append(store)
+        elif isinstance(change.target, ast.Attribute) and dotted(change.target.value) == receiver:
+            name = change.target.attr
+            if change.kind == "method" and change.name == "clear":
+                self._clear(name, change.node)
+            elif change.kind in ("method", "item", "augmented") and change.value is not None:
+                store = Store(change.value, change.path, cls, scope, change.node)
+                self.kept.setdefault(name, []).append(store)
+
+    def _clear(self, name: str, by: ast.AST) -> None:
+        if _fails(by):
+            return
+        self.kept[name] = [store for store in self.kept.get(name, ()) if _excludes(store.node, by)]
+
+    def _called(self, call: ast.Call, scope: Scope, receiver: str) -> None:
+        function = call.func
+        if isinstance(function, ast.Attribute):
+            owner = function.value
+            if function.attr in CLOSERS and isinstance(owner, ast.Attribute) and dotted(owner.value) == receiver:
+                self._clear(owner.attr, call)
+                return
+            if dotted(owner) == receiver:
+                self.method(function.attr)
+                return
+        if isinstance(function, ast.Name) and function.id in ("len", "iter", "next") and call.args:
+            if dotted(call.args[0]) == receiver:
+                self.method(f"__{function.id}__")
+            return
+        is_super = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call)
+        if is_super or (call.args and dotted(call.args[0]) == receiver):
+            self._elsewhere(call, scope, receiver)
+
+    def _elsewhere(self, call: ast.Call, scope: Scope, receiver: str) -> None:
+        """`super().__init__(…)`, `Base.__init__(self, …)`, `connect(self)`."""
+        outline = self.lifetimes.outline
+        open_frame = outline.frame_of(scope)
+        frame = (
+            outline.frame(scope, None, open_frame.closure, Instance(self.cls, None))
+            if has_receiver(scope)
+            else open_frame
+        )
+        for value in outline.values(call.func, frame):
+            if isinstance(value, Method):
+                self.scope(value.function.scope)
+            elif isinstance(value, Function) and value.scope.is_function and not isinstance(value.node, ast.Lambda):
+                names = value.node.args.args
+                if call.args and dotted(call.args[0]) == receiver and names:
+                    self.scope(value.scope, names[0].arg)
+
+    def _read(self, node: ast.Attribute, receiver: str) -> None:
+        """Reading a property runs it."""
+        if dotted(node.value) != receiver or not isinstance(node.ctx, ast.Load):
+            return
+        holder = up(node)
+        if isinstance(holder, ast.Call) and holder.func is node:
+            return
+        found = classes.find_method(self.lifetimes.outline, self.cls, node.attr)
+        if found is not None and is_property(found.node):
+            self.scope(found.scope)
+
+
+_SETTERS = frozenset("mount update close headers".split())
+"""Methods of a session that send nothing."""
+
+_BEHIND = frozenset(
+    "__getitem__ __getitems__ __iter__ __next__ __setstate__ __getstate__ __reduce__ __del__ __exit__ run".split()
+)
+"""Methods that run in workers, or when all is over."""
+
+
+def _uses(name: str, module: Module) -> Iterator[tuple[ast.AST, ast.expr]]:
+    """Where a method may be called: the node, and the expression for the object."""
+    if name == "__enter__":
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.With):
+                yield from ((node, item.context_expr) for item in node.items)
+        return
+    for node in module.read.get(name, ()):
+        if isinstance(node, ast.Attribute):
+            yield node, node.value
+
+
+def _is_method_of(function: Scope, cls: Class, outline: Evaluator) -> bool:
+    owner = function.enclosing_class()
+    return owner is not None and any(item.scope is owner for item in classes.project_classes(outline, cls))
+
+
+def _asks_for_process(scope: Scope) -> bool:
+    """`os.getpid()`: its author knows that it may run in another process."""
+    for name in ("getpid", "current_process"):
+        for call in scope.module.calls.get(name, ()):
+            if scope.module.scope_of(call).enclosing_function() is scope:
+                return True
+    return False
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) or (isinstance(value, ast.List | ast.Tuple) and not value.elts)
+
+
+def _fails(node: ast.AST) -> bool:
+    for outer in ancestors(node):
+        if isinstance(outer, FUNCTIONS):
+            return False
+        if isinstance(outer, ast.ExceptHandler):
+            return True
+    return False
+
+
+def _excludes(first: ast.AST, second: ast.AST) -> bool:
+    """Whether two nodes stand on different branches of one test, so that only one of them runs."""
+    chain = {id(outer): child for child, outer in _pairs(first)}
+    for child, outer in _pairs(second):
+        if id(outer) in chain:
+            if not isinstance(outer, ast.If):
+                return False
+            other = chain[id(outer)]
+            return any(item is other for item in outer.body) != any(item is child for item in outer.body)
+    return False
+
+
+def _pairs(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    for outer in ancestors(node):
+        yield node, outer
+        node = outer

@@ -1,0 +1,185 @@
+"""Open resources on their way to workers: on datasets, in arguments, and in module-level variables."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.values import Constant, Hop, Instance, Value
+
+from .apis import Api
+from .crossings import Crossings
+from .datasets import UNSEEN_LOADER, Datasets
+from .holdings import Holding, Holdings
+from .lifetimes import Lifetimes
+from .methods import StartMethods
+from .openers import Opener, Openers, is_open
+
+
+class HeldOver(NamedTuple):
+    """Something that an object holds, or is, when it goes to workers."""
+
+    holding: Holding
+    place: tuple[ast.AST, Module, str]
+    """Where it crosses: the argument, its module, and the call in words."""
+    api: Api
+    role: str
+    methods: frozenset[str]
+    uses: tuple[ast.AST, ...]
+    """Where it is used with what it holds: the crossing, and where its objects are made."""
+    is_of_dataset: bool
+
+    @property
+    def value(self) -> Value:
+        return self.holding.value
+
+    @property
+    def way(self) -> tuple[Hop, ...]:
+        return self.holding.way
+
+    @property
+    def pickled_under(self) -> str:
+        """The start methods under which it is pickled, in words; nothing where it is not."""
+        if self.holding.is_dropped:
+            return ""
+        if self.api.pickles == "always":
+            return "every start method"
+        return ", ".join(name for name in ("spawn", "forkserver") if name in self.methods)
+
+
+class OpenResource(NamedTuple):
+    held: HeldOver
+    opener: Opener
+    node: ast.AST
+    """The call that opens it."""
+    module: Module
+    pickled_under: str
+    """The start methods under which it cannot be pickled, in words."""
+    is_shared: bool
+    """Whether forked workers use the one that the parent opened."""
+
+    @property
+    def what(self) -> str:
+        kept = self.held.holding.text
+        return f"the {self.opener.text} that {kept} keeps open" if kept else f"an open {self.opener.text}"
+
+    @property
+    def reason(self) -> str:
+        """Why it cannot go to workers, by what applies under the start methods."""
+        reasons = [f"cannot be pickled ({self.pickled_under})"] if self.pickled_under else []
+        if self.is_shared and self.opener.pickles and "fork" not in self.held.methods:
+            reasons.append("is shared by all workers, which take each other's data")
+        elif self.is_shared:
+            reasons.append("is shared by forked workers, which get each other's data")
+        return " and ".join(reasons)
+
+
+class Resources:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        crossings: Crossings,
+        datasets: Datasets,
+        methods: StartMethods,
+        lifetimes: Lifetimes,
+        openers: Openers,
+    ) -> None:
+        self.evaluator = evaluator
+        self.crossings = crossings
+        self.datasets = datasets
+        self.methods = methods
+        self.lifetimes = lifetimes
+        self.openers = openers
+        self.holdings = Holdings(evaluator, lifetimes)
+        self._held: dict[str, list[HeldOver]] = {}
+
+    def forget(self) -> None:
+        self._held.clear()
+        self.lifetimes.forget()
+
+    def held(self, module: Module) -> list[HeldOver]:
+        """All that goes to workers because of what a module does or defines, as it is when they start."""
+        known = self._held.get(module.path)
+        if known is None:
+            self._held[module.path] = []
+            known = self._held[module.path] = self.evaluator.alone(
+                lambda: [*self._by_calls(module), *self._by_datasets(module)]
+            )
+        return known
+
+    def _by_calls(self, module: Module) -> Iterator[HeldOver]:
+        for crossing in self.crossings.of(module):
+            if not crossing.has_workers:
+                continue
+            role = crossing.parameter.role
+            values = list(self.evaluator.of(crossing.source))
+            if role == "values":
+                values = list(self.evaluator.elements(tuple(values)))
+            place = (crossing.source.node, crossing.source.frame.module, crossing.text)
+            for holding in self.holdings.of(values):
+                is_of_dataset = role == "dataset" or any(self.datasets.is_dataset(o.cls) for o in holding.owners)
+                uses = (crossing.call, *holding.uses)
+                yield HeldOver(holding, place, crossing.api, role, crossing.methods, uses, is_of_dataset)
+
+    def _by_datasets(self, module: Module) -> Iterator[HeldOver]:
+        """Objects of the dataset classes for which the project shows no loader."""
+        for cls in self.datasets.of(module):
+            if any(True for _ in self.datasets.loaders_of(cls)):
+                continue
+            place = (cls.node, module, f"the dataset {cls.scope.name}")
+            methods = self.methods.of_program(module)
+            for holding in self.holdings.of([Instance(cls, None)]):
+                yield HeldOver(holding, place, UNSEEN_LOADER, "dataset", methods, (), True)
+
+    def on_datasets(self, module: Module) -> Iterator[OpenResource]:
+        for held in self.held(module):
+            if held.is_of_dataset:
+                yield from self._open(held)
+
+    def in_arguments(self, module: Module) -> Iterator[OpenResource]:
+        for held in self.held(module):
+            if not held.is_of_dataset:
+                yield from (found for found in self._open(held) if found.pickled_under)
+
+    def _open(self, held: HeldOver) -> Iterator[OpenResource]:
+        holding = held.holding
+        found = [
+            (handle.opener, handle.node, handle.module)
+            for handle in self.openers.handles(holding.value)
+            if is_open(handle, held.uses)
+        ]
+        if not found and holding.node is not None and holding.module is not None:
+            found = list(self.openers.unseen_file(holding.node, holding.module))
+        for opener, node, module in found:
+            if holding.owners and self._knows_process(holding):
+                continue
+            is_used = bool(holding.owners) and self.lifetimes.is_read_by_worker(
+                holding.owners[0].cls, holding.attributes[0]
+            )
+            is_shared = is_used and ("fork" in held.methods or (opener.pickles and not holding.is_dropped))
+            if not opener.is_opened_at_once and not self._is_used_before(holding):
+                continue
+            pickled = "" if opener.pickles else held.pickled_under
+            if pickled or (is_shared and held.is_of_dataset):
+                yield OpenResource(held, opener, node, module, pickled, is_shared)
+
+    def _knows_process(self, holding: Holding) -> bool:
+        """Whether the class asks in which process it is, to open its own."""
+        return any(self.lifetimes.asks_for_process(owner.cls) for owner in holding.owners)
+
+    def _is_used_before(self, holding: Holding) -> bool:
+        return any(
+            self.lifetimes.calls_in_construction(owner.cls, attribute)
+            for owner, attribute in zip(holding.owners[-1:], holding.attributes[-1:], strict=True)
+        )
+
+
+def is_memory(node: ast.AST, evaluator: Evaluator, module: Module) -> bool:
+    """`sqlite3.connect(":memory:")`: each process has its own, empty one."""
+    if not isinstance(node, ast.Call) or not node.args:
+        return False
+    values = evaluator.values(node.args[0], evaluator.frame_at(node, module))
+    return any(isinstance(value, Constant) and value.value == ":memory:" for value in values)
