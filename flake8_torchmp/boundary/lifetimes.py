@@ -10,7 +10,18 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame, has_receiver, is_property, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions
-from flake8_torchmp.semantics.module import FUNCTIONS, Change, Module, Place, Scope, ancestors, body_nodes, dotted, up
+from flake8_torchmp.semantics.module import (
+    FUNCTIONS,
+    Change,
+    Module,
+    Place,
+    Scope,
+    ancestors,
+    body_nodes,
+    dotted,
+    position,
+    up,
+)
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method
 
 from .openers import CLOSERS
@@ -94,7 +105,7 @@ class Lifetimes:
                 around = module.scope_of(node).enclosing_function()
                 if around is not None and (_is_method_of(around, cls, self.outline) or self.workers.runs(around)):
                     continue
-                if self._comes_after_loader(node, module, around):
+                if name != "__enter__" and self._comes_after_loader(node, module, around, dotted(base)):
                     continue
                 for value in self.evaluator.values(base, self.evaluator.frame_at(node, module)):
                     if isinstance(value, Instance) and any(
@@ -118,22 +129,21 @@ class Lifetimes:
                         and use.value is read
                         and isinstance(use.ctx, ast.Load)
                         and around is module.scope_of(arguments.call).enclosing_function()
-                        and not self._comes_after_loader(use, module, around)
+                        and not self._comes_after_loader(use, module, around, name)
                     ):
                         return True
         return False
 
-    def _comes_after_loader(self, node: ast.AST, module: Module, around: Scope | None) -> bool:
-        """Whether the workers of the function's loaders have come and gone by then: it stands behind their loops."""
-        for name in ("DataLoader", *module.names_of("DataLoader")):
-            for call in module.calls.get(name, ()):
-                same = module.scope_of(call).enclosing_function() is around
-                if same and (call.lineno, call.col_offset) < (
-                    getattr(node, "lineno", 0),
-                    getattr(node, "col_offset", 0),
-                ):
-                    return True
-        return False
+    def _comes_after_loader(self, node: ast.AST, module: Module, around: Scope | None, name: str) -> bool:
+        """Whether the workers that get an object have started by then: it stands behind the loader of its function."""
+        calls = [
+            call
+            for called in module.names_of("DataLoader")
+            for call in module.calls.get(called, ())
+            if module.scope_of(call).enclosing_function() is around
+        ]
+        own = [call for call in calls if any(dotted(part) == name for part in ast.walk(call))]
+        return bool(calls) and all(position(call) < position(node) for call in own or calls)
 
     def change_at(self, module: Module, receiver: str) -> dict[int, Change]:
         key = id(module) ^ hash(receiver)
