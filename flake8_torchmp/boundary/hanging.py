@@ -64,8 +64,8 @@ class Hangings:
 
     def _held(self, value: Value) -> Iterator[tuple[Value, str]]:
         """What a value holds, so that pickling it pickles that too."""
-        for extra in value.extras:
-            if extra.kind in ("attribute", "entry", "element") and not isinstance(value, Collection | Instance):
+        for extra in () if isinstance(value, Collection | Instance) else value.extras:
+            if extra.kind in ("attribute", "entry", "element"):
                 for inner in self.evaluator.of(extra.source):
                     yield inner, f".{extra.label}" if extra.kind == "attribute" else "[…]"
         if isinstance(value, Collection):
@@ -117,8 +117,8 @@ class Hangings:
                     yield inner, ".__getstate__()"
                 return
             dropped = self._dropped(state, value)
-        for extra in value.extras:
-            if extra.kind == "attribute" and extra.label not in dropped:
+        for extra in value.added_attributes():
+            if extra.label not in dropped:
                 for inner in evaluator.of(extra.source):
                     yield inner, f".{extra.label}"
         dropped = dropped.union(*map(classes.cleared, classes.project_classes(evaluator, value.cls)))

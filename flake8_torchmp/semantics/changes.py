@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .calls import Frame
@@ -18,21 +18,69 @@ if TYPE_CHECKING:
     from .evaluate import Evaluator
 
 
-def extras(evaluator: Evaluator, name: str, scope: Scope, frame: Frame) -> tuple[Extra, ...]:
+Changed = Sequence[tuple[Change, Callable[[], Frame]]]
+"""Changes, each with the frame in which it happens."""
+
+
+class Additions:
+    """What changes put on one object: each is looked at when somebody asks for what it may add."""
+
+    __slots__ = ("_changes", "_evaluator")
+
+    def __init__(self, evaluator: Evaluator, changes: Changed) -> None:
+        self._evaluator = evaluator
+        self._changes = changes
+
+    def attributes(self, name: str = "") -> Iterator[Extra]:
+        for change, frame in self._changes:
+            if change.kind == "attribute" and name in ("", change.name):
+                yield from _extra(self._evaluator, change, frame())
+
+    def items(self) -> Iterator[Extra]:
+        for change, frame in self._changes:
+            if change.kind != "attribute":
+                yield from _extra(self._evaluator, change, frame())
+
+
+def adds(change: Change) -> bool:
+    """Whether a change can put something on an object, going by its text."""
+    if change.path or (change.value is None and change.name not in ("update", "setdefault")):
+        return False
+    return change.kind in ("attribute", "item", "augmented") or (change.kind == "method" and change.name in ADDING)
+
+
+def additions(evaluator: Evaluator, name: str, scope: Scope, frame: Frame) -> Additions | None:
     """What is put on the object that a variable names."""
-    module = scope.module
-    changes = module.changes.get(name)
+    if name not in scope.module.changes:
+        return None
+    changes = _changes_of(evaluator, name, scope)
     if not changes:
-        return ()
-    found: list[Extra] = []
-    for change in changes:
-        change_scope = module.scope_of(change.target)
-        if isinstance(change.target, ast.Name) and evaluator.scope_binding(name, change_scope) is scope:
-            found += extra(evaluator, change, evaluator.frame_in(change_scope, frame))
-    return tuple(found)
+        return None
+    return evaluator.additions(
+        (id(scope), name, id(frame)),
+        lambda: [
+            (change, lambda inner=inner: evaluator.frame_in(inner, frame))  # type: ignore[misc]
+            for change, inner in changes
+        ],
+    )
 
 
-def extra(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra]:
+def _changes_of(evaluator: Evaluator, name: str, scope: Scope) -> list[tuple[Change, Scope]]:
+    module = scope.module
+    key = ("changes", scope.node, name)
+    if key not in module.memo:
+        module.memo[key] = [
+            (change, inner)
+            for change in module.changes[name]
+            if isinstance(change.target, ast.Name)
+            and adds(change)
+            and evaluator.scope_binding(name, inner := module.scope_of(change.target)) is scope
+        ]
+    known: list[tuple[Change, Scope]] = module.memo[key]
+    return known
+
+
+def _extra(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra]:
     value = change.value
     if change.path or evaluator.never(change.node, frame):
         return

@@ -14,7 +14,6 @@ from .values import (
     Class,
     Collection,
     External,
-    Extra,
     Function,
     Instance,
     Member,
@@ -293,6 +292,7 @@ def _growth(cls: Class, attribute: str) -> list[tuple[Change, Scope]]:
                 isinstance(target, ast.Attribute)
                 and target.attr == attribute
                 and isinstance(target.value, ast.Name)
+                and changes.adds(change)
                 and (method := _method_around(target, cls)) is not None
             ):
                 found.append((change, method))
@@ -329,7 +329,7 @@ def stored(
     evaluator: Evaluator, instance: Instance, name: str, skipped_methods: frozenset[str] = frozenset()
 ) -> Iterator[Value]:
     """What the methods of an object's classes store in an attribute."""
-    grown: tuple[Extra, ...] | None = None
+    grown = _grown(evaluator, instance, name)
     for cls in project_classes(evaluator, instance.cls):
         for change, method in stores(cls).get(name, ()):
             if change.value is None or method.name in skipped_methods:
@@ -339,19 +339,22 @@ def stored(
                 continue
             inner = evaluator.frame_in(cls.scope.module.scope_of(change.target), frame)
             for value in evaluator.unpacked(evaluator.values(change.value, inner), change.path):
-                if isinstance(value, Collection | Result | Instance):
-                    if grown is None:
-                        grown = _grown(evaluator, instance, name)
-                    value = value.with_extras(grown) if grown else value
+                if grown is not None and isinstance(value, Collection | Result | Instance):
+                    value = value.with_additions(grown)
                 yield value
 
 
-def _grown(evaluator: Evaluator, instance: Instance, name: str) -> tuple[Extra, ...]:
-    found: list[Extra] = []
-    for item in project_classes(evaluator, instance.cls):
-        for change, method in growth(item, name):
-            found += changes.extra(evaluator, change, store_frame(evaluator, instance, item, method))
-    return tuple(found)
+def _grown(evaluator: Evaluator, instance: Instance, name: str) -> changes.Additions | None:
+    grown = [(item, *grown) for item in project_classes(evaluator, instance.cls) for grown in growth(item, name)]
+    if not grown:
+        return None
+    return evaluator.additions(
+        (*instance.key, name),
+        lambda: [
+            (change, lambda item=item, method=method: store_frame(evaluator, instance, item, method))  # type: ignore[misc]
+            for item, change, method in grown
+        ],
+    )
 
 
 def attribute(evaluator: Evaluator, base: Value, name: str) -> Iterator[Value]:
@@ -359,7 +362,7 @@ def attribute(evaluator: Evaluator, base: Value, name: str) -> Iterator[Value]:
     if isinstance(base, Super):
         yield from _of_super(evaluator, base, name)
         return
-    placed = [extra for extra in base.extras if extra.kind == "attribute" and extra.label == name]
+    placed = base.added_attributes(name)
     for extra in placed:
         yield from evaluator.of(extra.source)
     if isinstance(base, Instance):
@@ -497,5 +500,5 @@ def held_attributes(evaluator: Evaluator, instance: Instance) -> list[str]:
         names.update(dict.fromkeys(stores(cls)))
     if is_record(evaluator, instance.cls):
         names.update(dict.fromkeys(fields(evaluator, instance.cls)))
-    names.update(dict.fromkeys(extra.label for extra in instance.extras if extra.kind == "attribute"))
+    names.update(dict.fromkeys(extra.label for extra in instance.added_attributes()))
     return list(names)

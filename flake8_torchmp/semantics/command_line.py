@@ -54,14 +54,26 @@ def option(evaluator: Evaluator, base: Value, name: str) -> list[Value] | None:
 
 
 def _declared(evaluator: Evaluator, module: Module, name: str) -> Iterator[Value]:
-    for call in module.calls.get("add_argument", ()):
-        if name in _destinations(call):
-            yield from _default(evaluator, module, call)
+    for call in _options(module).get(name, ()):
+        yield from _default(evaluator, module, call)
     for call in module.calls.get("set_defaults", ()):
         for keyword in call.keywords:
             if keyword.arg == name:
                 for value in evaluator.values(keyword.value, evaluator.frame_at(call, module)):
                     yield as_choice(value)
+
+
+def _options(module: Module) -> dict[str, list[ast.Call]]:
+    """The calls that declare options, by the name that each gets."""
+    key = ("options",)
+    if key not in module.memo:
+        found: dict[str, list[ast.Call]] = {}
+        for call in module.calls.get("add_argument", ()):
+            for name in _destinations(call):
+                found.setdefault(name, []).append(call)
+        module.memo[key] = found
+    known: dict[str, list[ast.Call]] = module.memo[key]
+    return known
 
 
 def _destinations(call: ast.Call) -> list[str]:

@@ -30,7 +30,6 @@ from .values import (
     Constant,
     Entry,
     External,
-    Extra,
     Function,
     Hop,
     Instance,
@@ -75,6 +74,7 @@ class Evaluator:
         self._running: dict[tuple[int, Any], int] = {}
         self._frames: dict[tuple[Any, ...], Frame] = {}
         self._arguments: dict[tuple[int, int], Arguments] = {}
+        self._additions: dict[tuple[Any, ...], changes.Additions] = {}
         self._mro: dict[int, tuple[Value, ...]] = {}
         self._cut_at = DEEPEST + 1
         """The depth of the outermost evaluation that an answer was cut off for; answers below it are not kept."""
@@ -212,17 +212,15 @@ class Evaluator:
             yield from names.from_star(self, name, use_scope.module)
             return
         inner = self.frame_in(scope, frame)
-        extras: tuple[Extra, ...] | None = None
+        additions = changes.additions(self, name, scope, inner)
         for binding in reaching(scope.bindings[name], use, scope, use_scope):
             if binding.kind == "augmented" and len(scope.bindings[name]) > 1:
                 continue
             if self.never(binding.node, inner):
                 continue
             for value in self.bound(binding, inner):
-                if isinstance(value, Collection | Instance | Result | Class):
-                    if extras is None:
-                        extras = changes.extras(self, name, scope, inner)
-                    value = value.with_extras(extras) if extras else value
+                if additions is not None and isinstance(value, Collection | Instance | Result | Class):
+                    value = value.with_additions(additions)
                 yield value
 
     def scope_binding(self, name: str, scope: Scope) -> Scope | None:
@@ -290,8 +288,6 @@ class Evaluator:
                     found.append(UNKNOWN)
             values = _distinct(found)
         return values
-
-    # imports
 
     # parameters
 
@@ -417,7 +413,7 @@ class Evaluator:
 
     def _spread(self, node: ast.expr, made: Arguments) -> None:
         for value in self.values(node, made.frame)[:1]:
-            if isinstance(value, Collection) and value.complete and not value.extras:
+            if isinstance(value, Collection) and value.complete and not value.added_items():
                 made.positional += [entry.source for entry in value.entries]
                 return
         made.open_positional = True
@@ -530,7 +526,7 @@ class Evaluator:
         elif isinstance(base, Unknown | Text) or (isinstance(base, Constant) and not isinstance(base.value, str)):
             yield UNKNOWN
         else:
-            stored = [extra for extra in base.extras if extra.kind == "attribute" and extra.label == name]
+            stored = base.added_attributes(name)
             for extra in stored:
                 yield from self.of(extra.source)
             if stored:
@@ -558,7 +554,7 @@ class Evaluator:
         if isinstance(value, Collection):
             for entry in value.entries:
                 yield entry.key, entry.source
-        for extra in value.extras:
+        for extra in value.added_items():
             if extra.kind == "entry":
                 yield extra.label or None, extra.source
             elif extra.kind == "element":
@@ -572,7 +568,7 @@ class Evaluator:
         """The elements that a collection was made with: what was added to it later could lead in circles."""
         for entry in value.entries if isinstance(value, Collection) else ():
             yield entry.key, entry.source
-        for extra in value.extras:
+        for extra in value.added_items():
             if extra.kind in ("entry", "element"):
                 yield extra.label or None, extra.source
 
@@ -594,9 +590,11 @@ class Evaluator:
             else:
                 yield UNKNOWN
 
-    # operators
-
-    # changes
+    def additions(self, key: tuple[Any, ...], made: Callable[[], changes.Changed]) -> changes.Additions:
+        """What is put on the object of a variable or attribute, in one frame."""
+        if key not in self._additions:
+            self._additions[key] = changes.Additions(self, made())
+        return self._additions[key]
 
     # conditions
 
@@ -643,7 +641,7 @@ def _distinct(values: Iterator[Value] | Sequence[Value]) -> Values:
     for value in values:
         key = value.key
         known = found.get(key)
-        if known is None or (value.extras and not known.extras):
+        if known is None or (value.additions and not known.additions):
             found[key] = value
             if len(found) >= MOST_CANDIDATES:
                 break

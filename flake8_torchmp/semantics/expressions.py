@@ -62,7 +62,7 @@ def _element_at(evaluator: Evaluator, base: Collection, index: ast.expr, frame: 
         items = list(evaluator.items(base))
         matching = [source for entry_key, source in items if entry_key == key]
         matching = matching or [source for entry_key, source in items if entry_key is None]
-    elif isinstance(key, int) and base.kind in ("list", "tuple") and not base.extras:
+    elif isinstance(key, int) and base.kind in ("list", "tuple") and not base.added_items():
         matching = [base.entries[key].source] if -len(base.entries) <= key < len(base.entries) else []
     else:
         matching = [source for _, source in evaluator.items(base)]

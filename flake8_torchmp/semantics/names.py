@@ -64,14 +64,15 @@ def offered(evaluator: Evaluator, name: str, module: Module) -> Iterator[Value]:
         else:
             yield from from_star(evaluator, name, module)
         return
-    extras = changes.extras(evaluator, name, module.scope, frame)
+    additions = changes.additions(evaluator, name, module.scope, frame)
     bindings = module.scope.bindings[name]
     for binding in reaching_end(bindings) if len(bindings) > 1 else bindings:
         if binding.kind == "augmented" and len(bindings) > 1:
             continue
         for value in evaluator.bound(binding, frame):
-            changed = extras and isinstance(value, Collection | Instance | Result | Class)
-            yield value.with_extras(extras) if changed else value
+            if additions is not None and isinstance(value, Collection | Instance | Result | Class):
+                value = value.with_additions(additions)
+            yield value
 
 
 def defined(evaluator: Evaluator, node: Any, frame: Frame) -> Iterator[Value]:

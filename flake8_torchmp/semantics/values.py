@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .module import Module, Scope
 
@@ -35,14 +36,22 @@ class Extra(NamedTuple):
     source: Source
 
 
+class Additions(Protocol):
+    """What a variable's or attribute's uses put on the object that it names: found out when somebody asks."""
+
+    def attributes(self, name: str = "") -> Iterator[Extra]: ...
+
+    def items(self) -> Iterator[Extra]: ...
+
+
 class Value:
     """The base of all values. `key` tells two values apart, whatever way they took."""
 
-    __slots__ = ("extras", "way")
+    __slots__ = ("additions", "way")
 
     def __init__(self) -> None:
         self.way: tuple[Hop, ...] = ()
-        self.extras: tuple[Extra, ...] = ()
+        self.additions: tuple[Additions, ...] = ()
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -60,11 +69,29 @@ class Value:
         other.way = (*self.way, hop)
         return other
 
-    def with_extras(self, extras: tuple[Extra, ...]) -> Value:
+    @property
+    def extras(self) -> list[Extra]:
+        """All that was put on it."""
+        return [*self.added_items(), *self.added_attributes()] if self.additions else []
+
+    def added_attributes(self, name: str = "") -> list[Extra]:
+        """The attributes that were put on it, or those of one name."""
+        return _once(extra for additions in self.additions for extra in additions.attributes(name))
+
+    def added_items(self) -> list[Extra]:
+        """The entries and elements that were put into it."""
+        return _once(extra for additions in self.additions for extra in additions.items())
+
+    def with_additions(self, additions: Additions) -> Value:
+        if any(known is additions for known in self.additions):
+            return self
         other = self.copy()
-        known = {id(extra.source.node) for extra in self.extras}
-        other.extras = self.extras + tuple(extra for extra in extras if id(extra.source.node) not in known)
+        other.additions = (*self.additions, additions)
         return other
+
+
+def _once(extras: Iterable[Extra]) -> list[Extra]:
+    return list({id(extra.source.node): extra for extra in extras}.values())
 
 
 _SLOTS: dict[type, tuple[str, ...]] = {}
