@@ -24,6 +24,8 @@ class Settings(NamedTuple):  # a dataclass would bring `inspect` into every star
     """Further callables that work like torch.utils.data.DataLoader: qualified names."""
     resource_openers: tuple[str, ...] = ()
     """Further callables that open a file, connection or the like: qualified names."""
+    unpicklable_types: tuple[str, ...] = ()
+    """Further callables whose results cannot be pickled: qualified names."""
     source_roots: tuple[str, ...] = ()
     """Folders, relative to the project's root, from which its modules are imported; found by themselves if empty."""
     start_method: str = "spawn"

@@ -29,6 +29,7 @@ from .phases import Phases
 from .resources import Resources
 from .starts import Starts
 from .state import State
+from .unpicklables import Unpicklables
 from .workers import Workers
 
 
@@ -72,6 +73,7 @@ class Model:
         self._dataset_arguments = DatasetArguments(self.evaluator, self.outline, self.datasets, self.paths)
         self.loader_options = LoaderOptions(self.evaluator, self.crossings)
         self.openers = Openers(self.evaluator, settings.resource_openers)
+        self.unpicklables = Unpicklables(self.evaluator, settings.unpicklable_types)
         self.resources = Resources(
             self.evaluator,
             self.crossings,

@@ -25,13 +25,12 @@ class Opener(NamedTuple):
     """Whether it can be pickled all the same."""
     is_opened_at_once: bool = True
     """Or only when it is first used, as a session is."""
+    forks: bool = False
+    """Whether it opens connections of its own in a forked process."""
 
 
-def _rows(
-    names: str, text: str, gives: str = "", *, pickles: bool = False, is_opened_at_once: bool = True
-) -> dict[str, Opener]:
-    opener = Opener(text, frozenset(gives.split()), pickles, is_opened_at_once)
-    return dict.fromkeys(names.split(), opener)
+def _rows(names: str, text: str, gives: str = "", **traits: bool) -> dict[str, Opener]:
+    return dict.fromkeys(names.split(), Opener(text, frozenset(gives.split()), **traits))
 
 
 _TREE = "[…] get attrs values items keys create_group require_group create_dataset require_dataset parent file root"
@@ -63,7 +62,13 @@ OPENERS: dict[str, Opener] = {
     **_rows("sqlalchemy.create_engine sqlalchemy.engine.create_engine", "database engine", "connect raw_connection"),
     **_rows(
         "redis.Redis redis.StrictRedis redis.from_url redis.Redis.from_url redis.StrictRedis.from_url "
-        "redis.client.Redis pymongo.MongoClient pymongo.mongo_client.MongoClient elasticsearch.Elasticsearch "
+        "redis.client.Redis",
+        "database client",
+        "*",
+        forks=True,
+    ),
+    **_rows(
+        "pymongo.MongoClient pymongo.mongo_client.MongoClient elasticsearch.Elasticsearch "
         "pymemcache.client.base.Client happybase.Connection",
         "database client",
         "*",
@@ -81,11 +86,19 @@ OPENERS: dict[str, Opener] = {
         pickles=True,
         is_opened_at_once=False,
     ),
-    **_rows("httpx.Client httpx.AsyncClient aiohttp.ClientSession urllib3.PoolManager", "HTTP client"),
+    **_rows("httpx.Client httpx.AsyncClient aiohttp.ClientSession urllib3.PoolManager", "HTTP client", forks=True),
     **_rows(
-        "boto3.client boto3.resource boto3.session.Session boto3.Session boto3.Session().client", "AWS client", "*"
+        "boto3.client boto3.resource boto3.session.Session boto3.Session boto3.Session().client",
+        "AWS client",
+        "*",
+        forks=True,
     ),
-    **_rows("google.cloud.storage.Client azure.storage.blob.BlobServiceClient minio.Minio", "storage client", "*"),
+    **_rows(
+        "google.cloud.storage.Client azure.storage.blob.BlobServiceClient minio.Minio",
+        "storage client",
+        "*",
+        forks=True,
+    ),
     **_rows("grpc.insecure_channel grpc.secure_channel grpc.aio.insecure_channel", "gRPC channel", "*"),
     **_rows("zmq.Context zmq.Context.instance", "ZeroMQ context", "socket"),
     **_rows(
@@ -183,7 +196,7 @@ class Openers:
         if value.name == "numpy.load":
             return _ARCHIVE_OF_ARRAYS if _reads_npz(value) else None
         if value.name.endswith(".open") and isinstance(value.callee, Member):
-            return _FILE if _is_path(value.callee.owner) else None
+            return _FILE if is_path(value.callee.owner) else None
         return None
 
     def unseen_file(self, node: ast.expr, module: Module) -> Iterator[tuple[Opener, ast.AST, Module]]:
@@ -202,7 +215,7 @@ class Openers:
             yield _FILE, node, module
 
 
-def _is_path(owner: Value) -> bool:
+def is_path(owner: Value) -> bool:
     name = qualified(owner)
     return name.startswith(PATHS) or (isinstance(owner, External) and name.startswith("pathlib."))
 

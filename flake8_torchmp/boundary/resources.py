@@ -17,6 +17,8 @@ from .holdings import Holding, Holdings
 from .lifetimes import Lifetimes
 from .methods import StartMethods
 from .openers import Opener, Openers, is_open
+from .state import Global, State
+from .workers import WorkerFunction
 
 
 class HeldOver(NamedTuple):
@@ -144,6 +146,24 @@ class Resources:
             if not held.is_of_dataset:
                 yield from (found for found in self._open(held) if found.pickled_under)
 
+    def globals_read(self, worker: WorkerFunction, state: State) -> Iterator[tuple[ast.expr, Global, Opener, str]]:
+        """The resources of module-level variables that worker code reads, and what is wrong with that."""
+        if worker.kind == "initializer":
+            return
+        for node, variable in state.read_by(worker.scope):
+            if not any(isinstance(b.value, ast.Call) for b in variable.bindings) or not state.is_made_at_import(
+                variable
+            ):
+                continue
+            for value in state.values(variable):
+                for handle in self.openers.handles(value):
+                    if not is_open(handle, ()) or not handle.opener.is_opened_at_once:
+                        continue
+                    if is_in_memory(handle.node, self.evaluator, handle.module) and worker.methods - {"fork"}:
+                        yield node, variable, handle.opener, "is another, empty one in each spawned worker"
+                    elif "fork" in worker.methods and not handle.opener.forks:
+                        yield node, variable, handle.opener, "is shared by forked workers, which get each other's data"
+
     def _open(self, held: HeldOver) -> Iterator[OpenResource]:
         holding = held.holding
         found = [
@@ -156,8 +176,10 @@ class Resources:
         for opener, node, module in found:
             if holding.owners and self._knows_process(holding):
                 continue
-            is_used = bool(holding.owners) and self.lifetimes.is_read_by_worker(
-                holding.owners[0].cls, holding.attributes[0]
+            is_used = (
+                bool(holding.owners)
+                and not opener.forks
+                and self.lifetimes.is_read_by_worker(holding.owners[0].cls, holding.attributes[0])
             )
             is_shared = is_used and ("fork" in held.methods or (opener.pickles and not holding.is_dropped))
             if not opener.is_opened_at_once and not self._is_used_before(holding):
@@ -177,7 +199,7 @@ class Resources:
         )
 
 
-def is_memory(node: ast.AST, evaluator: Evaluator, module: Module) -> bool:
+def is_in_memory(node: ast.AST, evaluator: Evaluator, module: Module) -> bool:
     """`sqlite3.connect(":memory:")`: each process has its own, empty one."""
     if not isinstance(node, ast.Call) or not node.args:
         return False

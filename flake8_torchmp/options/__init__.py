@@ -206,6 +206,13 @@ SETTINGS = (
         _names,
     ),
     Option(
+        "unpicklable-types",
+        "NAMES",
+        "further callables whose results cannot be pickled, by their dotted names",
+        _defaults.unpicklable_types,
+        _names,
+    ),
+    Option(
         "source-roots",
         "FOLDERS",
         "folders, relative to the project's root, from which its modules are imported; by default they are found",

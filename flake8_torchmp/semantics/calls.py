@@ -124,6 +124,13 @@ def is_property(node: FunctionNode) -> bool:
     return _decorated_as(node, "property", "cached_property")
 
 
+def is_plain(node: Any) -> bool:
+    """Whether no decorator changes what calling a function gives, as contextlib's do."""
+    if isinstance(node, ast.AsyncFunctionDef):
+        return False
+    return all(isinstance(d, ast.Name) and d.id.endswith("method") for d in getattr(node, "decorator_list", ()))
+
+
 def _decorated_as(node: FunctionNode, *names: str) -> bool:
     return any(
         (item.id if isinstance(item, ast.Name) else getattr(item, "attr", "")) in names

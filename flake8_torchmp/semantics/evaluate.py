@@ -18,6 +18,7 @@ from .calls import (
     Parameter,
     has_receiver,
     is_class_method,
+    is_plain,
     parameters,
 )
 from .codebase import Codebase
@@ -447,6 +448,9 @@ class Evaluator:
             inner = self.enter(callee, arguments)
             if inner is None:
                 yield UNKNOWN
+                return
+            if inner.scope.is_generator and is_plain(inner.scope.node):
+                yield Result(callee, arguments)
                 return
             for value in self.returned(inner):
                 yield value.after(Hop(arguments.call, arguments.frame.module, f"{inner.scope.name}()"))

@@ -1,0 +1,130 @@
+"""What cannot be pickled, as a table: calls of the standard library and others by what they make.
+
+Learned by pickling one of each under CPython 3.11; those of libraries that were not at hand from their issue trackers.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import Module, last_name, up
+from flake8_torchmp.semantics.values import (
+    Collection,
+    External,
+    Function,
+    Member,
+    Method,
+    ModuleValue,
+    Result,
+    Unknown,
+    Value,
+)
+
+from .apis import PROCESS_CLASSES
+from .methods import mp_name
+from .openers import is_path
+
+UNPICKLABLES: dict[str, str] = {
+    **dict.fromkeys(
+        "threading.Lock threading.RLock threading.Condition threading.Event threading.Semaphore "
+        "threading.BoundedSemaphore threading.Barrier _thread.allocate_lock".split(),
+        "a thread's lock",
+    ),
+    **dict.fromkeys(("threading.Thread", "threading.Timer"), "a thread"),
+    "threading.local": "a threading.local",
+    **dict.fromkeys(
+        "concurrent.futures.ThreadPoolExecutor concurrent.futures.thread.ThreadPoolExecutor "
+        "concurrent.futures.ProcessPoolExecutor concurrent.futures.process.ProcessPoolExecutor".split(),
+        "an executor",
+    ),
+    **dict.fromkeys(
+        "multiprocessing.pool.ThreadPool torch.multiprocessing.pool.ThreadPool multiprocessing.dummy.Pool".split(),
+        "a pool of threads",
+    ),
+    **dict.fromkeys(
+        "queue.Queue queue.LifoQueue queue.PriorityQueue queue.SimpleQueue _queue.SimpleQueue".split(),
+        "a queue of threads",
+    ),
+    **dict.fromkeys("csv.reader csv.writer csv.DictReader csv.DictWriter".split(), "a csv reader or writer"),
+    **dict.fromkeys("os.scandir os.walk os.fwalk glob.iglob re.finditer".split(), "an iterator over files or matches"),
+    **dict.fromkeys("contextvars.ContextVar contextvars.copy_context".split(), "a context variable"),
+    "types.MappingProxyType": "a mapping proxy",
+    **dict.fromkeys(("importlib.import_module", "builtins.__import__"), "a module"),
+    **dict.fromkeys(("weakref.ref", "weakref.WeakValueDictionary", "weakref.WeakKeyDictionary"), "a weak reference"),
+    "subprocess.Popen": "a running command",
+    **dict.fromkeys(("ssl.SSLContext", "ssl.create_default_context"), "an SSL context"),
+    **dict.fromkeys(
+        "logging.StreamHandler logging.FileHandler logging.handlers.RotatingFileHandler logging.handlers.QueueHandler "
+        "logging.handlers.TimedRotatingFileHandler logging.handlers.QueueListener".split(),
+        "a logging handler",
+    ),
+    **dict.fromkeys(("asyncio.new_event_loop", "asyncio.get_event_loop"), "an event loop"),
+    "onnxruntime.InferenceSession": "an inference session",
+    "fasttext.load_model": "a fasttext model",
+    **dict.fromkeys("lxml.etree.parse lxml.etree.fromstring lxml.etree.HTML".split(), "an lxml tree"),
+}
+LISTINGS = (".iterdir", ".glob", ".rglob")
+MODULES = frozenset(
+    "os.path torch.nn.functional torchvision.transforms torchvision.transforms.functional torch.multiprocessing "
+    "torchvision.transforms.v2 torchvision.transforms.v2.functional scipy.ndimage torch.utils.data".split()
+)
+"""What a `from … import` brings that is a module; by `import …` it is one in any case."""
+
+
+class Unpicklables:
+    def __init__(self, evaluator: Evaluator, further: tuple[str, ...]) -> None:
+        self.evaluator = evaluator
+        self.table = {**UNPICKLABLES, **{name: f"a {name.rpartition('.')[2]}" for name in further}}
+
+    def text_of(self, value: Value, node: ast.expr | None, module: Module | None) -> str:
+        """What a value is that cannot be pickled, in words, or nothing. `node` is what was stored, if known."""
+        if isinstance(value, Result):
+            return self._of_result(value)
+        if isinstance(value, Collection):
+            return _of_collection(value)
+        if isinstance(value, ModuleValue):
+            return f"the module {value.name}"
+        if isinstance(value, External):
+            is_module = isinstance(up(value.node), ast.Import) or value.name in MODULES
+            return f"the module {value.name}" if is_module and isinstance(value.node, ast.alias) else ""
+        if isinstance(value, Unknown) and isinstance(node, ast.Call) and last_name(node.func) in ("iterdir", "rglob"):
+            function = node.func
+            if module is not None and isinstance(function, ast.Attribute):
+                owners = self.evaluator.values(function.value, self.evaluator.frame_at(node, module))
+                return "a generator" if all(isinstance(owner, Unknown) for owner in owners) else ""
+        return ""
+
+    def _of_result(self, value: Result) -> str:
+        callee = value.callee
+        if value.name in self.table:
+            return self.table[value.name]
+        if isinstance(callee, Function | Method):
+            return "a generator"
+        name = mp_name(callee)
+        if name in ("Manager", "SyncManager", "Pool"):
+            return "a manager of processes" if name != "Pool" else "a pool of processes"
+        if name in PROCESS_CLASSES:
+            return "a process"
+        if isinstance(callee, Member):
+            if (
+                callee.name in ("keys", "items")
+                and isinstance(callee.owner, Collection)
+                and callee.owner.kind == "dict"
+            ):
+                return "a view of a dict"
+            if value.name.endswith(LISTINGS) and is_path(callee.owner):
+                return "a generator"
+        return ""
+
+
+def _of_collection(value: Collection) -> str:
+    if value.kind == "generator":
+        return "a generator"
+    if isinstance(value.node, ast.Call):
+        name = last_name(value.node.func)
+        if name == "MappingProxyType":
+            return "a mapping proxy"
+        if name == "values" and isinstance(value.node.func, ast.Attribute) and not value.node.args:
+            return "a view of a dict"
+    return ""

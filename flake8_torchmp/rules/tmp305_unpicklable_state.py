@@ -1,0 +1,129 @@
+"""TMP305 unpicklable-state: a lock, thread, generator, module or the like goes to workers, or hangs on what does
+
+## What happens
+What a worker is given is pickled: by DataLoader and `Process` under spawn and forkserver (Windows, macOS, Linux from
+Python 3.14 on), by pools, executors and `mp.spawn` always. Some objects stand for something of this one process and
+cannot be: a thread's lock, a thread, an executor, a `queue.Queue`, a generator or generator expression, the view of a
+dict, a `csv.reader`, the iterator of `os.scandir` or `Path.iterdir`, `threading.local`, a `ContextVar`, a
+`MappingProxyType`, a module, a `Manager()`, a `Pool`. An object that holds one cannot either, and a bound method takes
+its whole object along. Under fork nothing is pickled and the program runs.
+
+multiprocessing's own locks, queues and values are made to cross; so are a Manager's proxies, loggers, compiled
+patterns, iterators of lists, `zip`, `map` and `enumerate` of what can be pickled.
+
+For a dataset or a subclass of `Process` the finding is where the object is made, otherwise at the argument that takes it along.
+
+## Fails
+```python
+import threading
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Squares(Dataset):
+    def __init__(self, n):
+        self.n = n
+        self.lock = threading.Lock()
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, index):
+        with self.lock:
+            return torch.tensor(index**2)
+
+
+if __name__ == "__main__":
+    print(list(DataLoader(Squares(4), num_workers=1, multiprocessing_context="spawn")))
+```
+```text
+TypeError: cannot pickle '_thread.lock' object
+```
+
+## Works
+```python
+import threading
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Squares(Dataset):
+    def __init__(self, n):
+        self.n = n
+        self.lock = threading.Lock()
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "lock"}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self.lock = threading.Lock()
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, index):
+        with self.lock:
+            return torch.tensor(index**2)
+
+
+if __name__ == "__main__":
+    print(list(DataLoader(Squares(4), num_workers=1, multiprocessing_context="spawn")))
+```
+
+## What it does not see
+- Objects of libraries that neither its table nor the option `unpicklable-types` names.
+- Views of dicts that the program does not spell out, and generators that functions of libraries return.
+- `itertools` objects, which can be pickled until Python 3.14.
+
+## How to silence it
+Write `# noqa: TMP305` on the line that is reported. For a file or a folder use flake8's per-file-ignores in setup.cfg,
+for the project `extend-ignore = TMP305` there, or their counterparts in the tool's own table of pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.resources import HeldOver
+from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.values import Collection, Result
+
+from . import rule
+
+
+@rule("TMP305", "unpicklable-state")
+def unpicklable_state(module: Module, model: Model) -> Iterator[Finding]:
+    for held in model.resources.held(module):
+        if not held.pickled_under:
+            continue
+        holding = held.holding
+        what = model.unpicklables.text_of(held.value, holding.node, holding.module)
+        if not what or (what == "a process" and held.api.kind != "task") or any(model.openers.handles(held.value)):
+            continue
+        node, place = _place(held)
+        kept = f"{what} that {holding.text} holds" if holding.text else what
+        message = (
+            f"{kept} reaches workers through {held.place[2]} and cannot be pickled ({held.pickled_under}): "
+            f"make it in the worker, or leave it out in __getstate__"
+        )
+        yield model.finding("TMP305", message, node, place, model.steps(held.way, held.place))
+
+
+def _place(held: HeldOver) -> tuple[ast.AST, Module]:
+    """Where the object of a dataset or process is made, otherwise the argument."""
+    value, holding = held.value, held.holding
+    if not held.is_of_dataset and held.role != "object":
+        return held.place[0], held.place[1]
+    if isinstance(value, Result):
+        return value.arguments.call, value.arguments.frame.module
+    if isinstance(value, Collection):
+        return value.node, value.module
+    if holding.node is not None and holding.module is not None:
+        return holding.node, holding.module
+    return held.place[0], held.place[1]
