@@ -11,7 +11,8 @@ its whole object along. Under fork nothing is pickled and the program runs.
 multiprocessing's own locks, queues and values are made to cross; so are a Manager's proxies, loggers, compiled
 patterns, iterators of lists, `zip`, `map` and `enumerate` of what can be pickled.
 
-For a dataset or a subclass of `Process` the finding is where the object is made, otherwise at the argument that takes it along.
+For a dataset or a subclass of `Process` the finding is where the object is made,
+otherwise at the argument that takes it along.
 
 ## Fails
 ```python
