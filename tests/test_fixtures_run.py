@@ -8,23 +8,16 @@ runs under every start method that it names.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import signal
-import subprocess
-import sys
 import zlib
 from pathlib import Path
 
 import pytest
 from fixture_format import Fixture, fixtures
+from running import LONG, run
 
 from flake8_torchmp import rules
-
-SITE = Path(__file__).parent / "default_start"
-LONG = 120
-"""Seconds for a program that has to end by itself, on a busy machine."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -50,36 +43,12 @@ def _one(program: Fixture) -> list[str]:
 
 def test_runs_as_it_says(program: Fixture, start: str, tmp_path: Path) -> None:
     program.copy(tmp_path)
-    ended, output = _run(program, start, tmp_path)
+    patience = program.head.patience if program.head.ends == "hangs" else LONG
+    ended, output = run(program.main, tmp_path, start, patience)
     if ended != program.head.ends:
         pytest.fail(_report(program, start, f"wanted: {program.head.ends}, was: {ended}", output), pytrace=False)
     if ended == "fails" and not re.search(program.head.shows, output):
         pytest.fail(_report(program, start, f"failed, but not with: {program.head.shows}", output), pytrace=False)
-
-
-def _run(program: Fixture, start: str, folder: Path) -> tuple[str, str]:
-    env = dict(os.environ, DEFAULT_START=start, PYTHONPATH=str(SITE), PYTHONWARNINGS="ignore")
-    process = subprocess.Popen(
-        [sys.executable, program.main],
-        cwd=folder,
-        env=env,
-        text=True,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    try:
-        output, _ = process.communicate(timeout=program.head.patience if program.head.ends == "hangs" else LONG)
-        return ("fails" if process.returncode else "well"), output
-    except subprocess.TimeoutExpired as late:
-        said = late.output or b""
-        return "hangs", said.decode(errors="replace") if isinstance(said, bytes) else said
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
 
 
 def _report(program: Fixture, start: str, why: str, output: str) -> str:

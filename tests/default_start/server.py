@@ -1,0 +1,56 @@
+"""Becomes one program after another: see running.py."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import socket
+import sys
+import types
+
+import torch  # noqa: F401
+
+
+def serve() -> tuple[str, str, str]:
+    """Answers until it is, in a forked child, the program that was asked for."""
+    with socket.socket(fileno=int(sys.argv[1])) as asked:
+        while True:
+            message, files, _, _ = socket.recv_fds(asked, 65536, 1)
+            if not message:
+                sys.exit()
+            request = json.loads(message)
+            if isinstance(request, int):
+                _, status = os.waitpid(request, 0)
+                asked.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+                continue
+            pid = os.fork()
+            if pid == 0:
+                os.setsid()
+                os.dup2(files[0], 1)
+                os.dup2(files[0], 2)
+                os.close(files[0])
+                main, folder, start = request
+                return main, folder, start
+            os.close(files[0])
+            asked.sendall(b"%d\n" % pid)
+
+
+def become(main: str, folder: str, start: str) -> None:
+    """What the interpreter does with the program on its command line."""
+    os.chdir(folder)
+    os.environ["DEFAULT_START"] = start
+    sys.modules.pop("sitecustomize", None)
+    importlib.import_module("sitecustomize")
+    sys.argv = [main]
+    sys.path[0] = folder
+    module = types.ModuleType("__main__")
+    module.__file__ = os.path.join(folder, main)
+    module.__dict__["__builtins__"] = __builtins__
+    sys.modules["__main__"] = sys.modules["__mp_main__"] = module  # the second as multiprocessing's own import does
+    with open(main, "rb") as file:
+        code = compile(file.read(), module.__file__, "exec", dont_inherit=True)
+    exec(code, module.__dict__)
+
+
+become(*serve())
