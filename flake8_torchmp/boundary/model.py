@@ -20,6 +20,7 @@ from .dataset_arguments import DatasetArgument, DatasetArguments
 from .datasets import UNSEEN_LOADER, Datasets
 from .hanging import Hangings
 from .lifetimes import Lifetimes
+from .listings import Listings
 from .loader_options import LoaderOptions
 from .method_names import MethodNames
 from .methods import StartMethods
@@ -71,6 +72,7 @@ class Model:
         self.state = State(self.outline, self.phases)
         self.paths = Paths(self.evaluator, self.outline)
         self._dataset_arguments = DatasetArguments(self.evaluator, self.outline, self.datasets, self.paths)
+        self.listings = Listings(self.evaluator, self.outline, self.datasets)
         self.loader_options = LoaderOptions(self.evaluator, self.crossings)
         self.openers = Openers(self.evaluator, settings.resource_openers)
         self.unpicklables = Unpicklables(self.evaluator, settings.unpicklable_types)

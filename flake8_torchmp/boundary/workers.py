@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame, has_receiver, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, Place, Scope, body_nodes
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, Place, Scope, body_nodes, dotted
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Partial, Value
 
 from . import apis
@@ -139,6 +139,14 @@ class Workers:
             if m.kind == "rebound"
         )
 
+    def frame_of(self, worker: WorkerFunction) -> Frame:
+        """The frame in which a function runs in a worker, whatever it is called with."""
+        scope = worker.scope
+        open_frame = self.evaluator.frame_of(scope)
+        if worker.receiver is None or not has_receiver(scope):
+            return open_frame
+        return self.evaluator.frame(scope, None, open_frame.closure, worker.receiver)
+
     # where it begins
 
     def roots(self, module: Module) -> Iterator[Root]:
@@ -222,6 +230,18 @@ class Workers:
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
                 for function in self._properties(node, scope):
                     yield function, receiver
+            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+                yield from self._indexed(node, frame)
+
+    def _indexed(self, node: ast.Subscript, frame: Frame) -> Iterator[tuple[Function, Value | None]]:
+        """`self.source[i]` runs the `__getitem__` of an object that the receiver keeps."""
+        if not isinstance(node.value, ast.Attribute) or dotted(node.value.value) != receiver_name(frame.scope):
+            return
+        for value in self.outline.values(node.value, self.outline.frame_in(frame.module.scope_of(node), frame)):
+            if isinstance(value, Instance):
+                method = classes.find_method(self.outline, value.cls, "__getitem__")
+                if method is not None:
+                    yield method, value
 
     def _may_be_function(self, argument: ast.expr, scope: Scope) -> bool:
         """A name that a definition or an import binds, or a method of the same class."""

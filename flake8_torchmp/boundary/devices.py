@@ -1,0 +1,83 @@
+"""Where code uses CUDA: calls that put something on the GPU or need its context, and values that may name it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flake8_torchmp.semantics.calls import Frame
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import conditions
+from flake8_torchmp.semantics.module import FUNCTIONS, Scope, body_nodes, last_name
+from flake8_torchmp.semantics.values import Constant, External, Result, Text, Value
+
+HARMLESS = frozenset(
+    f"torch.cuda.{name}"
+    for name in (
+        "is_available is_initialized device_count manual_seed manual_seed_all empty_cache is_bf16_supported "
+        "amp.autocast amp.GradScaler amp.custom_fwd amp.custom_bwd nvtx.range_push nvtx.range_pop nvtx.range"
+    ).split()
+)
+"""Learned from torch/cuda/__init__.py and random.py of 2.13: they initialise nothing, or are put off until something
+else does."""
+
+
+def cuda_uses(evaluator: Evaluator, scope: Scope, frame: Frame) -> Iterator[tuple[ast.Call, Value | None]]:
+    """The calls of a function that use CUDA, with the device that may be CUDA where one is given."""
+    assert isinstance(scope.node, FUNCTIONS)
+    for node in body_nodes(scope.node):
+        if not isinstance(node, ast.Call) or _is_in_parent_alone(node):
+            continue
+        name = last_name(node.func)
+        given = _device_given(node, name)
+        if given is not None:
+            for value in evaluator.values(given, evaluator.frame_in(scope.module.scope_of(given), frame)):
+                if can_be_cuda(evaluator, value):
+                    yield node, value
+                    break
+        elif (name == "cuda" and isinstance(node.func, ast.Attribute)) or _is_of_cuda(evaluator, node, frame):
+            yield node, None
+
+
+def _device_given(node: ast.Call, name: str) -> ast.expr | None:
+    """The device of `x.to(device)` and `torch.zeros(2, device=device)`."""
+    for keyword in node.keywords:
+        if keyword.arg == "device":
+            return keyword.value if name != "device" else None
+    return node.args[0] if name == "to" and isinstance(node.func, ast.Attribute) and node.args else None
+
+
+def _is_of_cuda(evaluator: Evaluator, node: ast.Call, frame: Frame) -> bool:
+    """Whether a call is of `torch.cuda`, and more than a question."""
+    if not isinstance(node.func, ast.Attribute | ast.Name) or b"cuda" not in frame.module.data:
+        return False
+    inner = evaluator.frame_in(frame.module.scope_of(node), frame)
+    return any(
+        isinstance(value, External) and value.name.startswith("torch.cuda.") and value.name not in HARMLESS
+        for value in evaluator.values(node.func, inner)
+    )
+
+
+def _is_in_parent_alone(node: ast.AST) -> bool:
+    """Whether a test of the worker's info stands on the way to a node."""
+    return any(
+        last_name(part.func) == "get_worker_info"
+        for condition in conditions(node)
+        for part in ast.walk(condition.test)
+        if isinstance(part, ast.Call)
+    )
+
+
+def can_be_cuda(evaluator: Evaluator, value: Value, depth: int = 0) -> bool:
+    if isinstance(value, Constant):
+        if isinstance(value.value, str):
+            return value.value.startswith("cuda")
+        return isinstance(value.value, int) and not isinstance(value.value, bool)
+    if isinstance(value, Text):
+        return value.start.startswith("cuda")
+    if isinstance(value, Result) and depth < 3:
+        if value.name == "torch.device":
+            source = value.arguments.get(0, "device") or value.arguments.get(0, "type")
+            return source is not None and any(can_be_cuda(evaluator, v, depth + 1) for v in evaluator.of(source))
+        return value.name == "torch.cuda.current_device"
+    return False

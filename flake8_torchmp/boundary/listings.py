@@ -1,0 +1,444 @@
+"""Listings of folders whose order becomes a dataset's index: followed forward, from the call to where it is indexed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from flake8_torchmp import source
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import is_property, parameters
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import (
+    FUNCTIONS,
+    Module,
+    Scope,
+    ancestors,
+    body_nodes,
+    dotted,
+    last_name,
+    up,
+)
+from flake8_torchmp.semantics.values import Class, External, Function, Hop, Method, Value
+
+from . import apis
+from .datasets import Datasets
+
+WORDS = source.Words(
+    rb"\b(?:listdir|scandir|glob|iglob|rglob|iterdir|walk)\b", b"listdir scandir glob iterdir walk".split()
+)
+LISTINGS = frozenset(
+    "os.listdir os.scandir os.walk os.fwalk glob.glob glob.iglob pathlib.Path.glob pathlib.Path.rglob "
+    "pathlib.Path.iterdir pathlib.Path.walk".split()
+)
+PATH_METHODS = frozenset(("glob", "rglob", "iterdir"))
+SORTING = frozenset("sorted natsorted humansorted os_sorted realsorted sort argsort".split())
+KEEPING = frozenset(
+    "list tuple enumerate zip map filter reversed iter next chain from_iterable islice array asarray deque tqdm "
+    "copy deepcopy train_test_split Series DataFrame cycle repeat compress takewhile dropwhile starmap product "
+    "ListConfig".split()
+)
+"""Calls whose result has the order of what they are given, by their last name."""
+ADDING = frozenset(("append", "extend", "appendleft", "extendleft", "insert"))
+SAMPLE_METHODS = ("__getitem__", "__getitems__", "__iter__", "__next__", "get")
+MOST_STEPS = 400
+
+
+class Listing(NamedTuple):
+    """A call that lists files in no order, and what takes its index from it."""
+
+    node: ast.Call
+    module: Module
+    text: str
+    dataset: str
+    way: tuple[Hop, ...]
+
+
+class _Place(NamedTuple):
+    node: ast.AST
+    module: Module
+    way: tuple[Hop, ...]
+
+
+class Listings:
+    def __init__(self, evaluator: Evaluator, outline: Evaluator, datasets: Datasets) -> None:
+        self.evaluator = evaluator
+        self.outline = outline
+        self.datasets = datasets
+        self._of: dict[str, list[Listing]] = {}
+
+    def forget(self) -> None:
+        self._of.clear()
+
+    def near(self, module: Module) -> Iterator[Listing]:
+        """The unsorted listings of a module and of those that it imports."""
+        codebase = self.evaluator.codebase
+        direct = codebase.imports(module.path)
+        further = [path for imported in direct for path in codebase.imports(imported)]
+        for path in dict.fromkeys((module.path, *direct, *further)):
+            if codebase.matches(path, WORDS):
+                yield from self._in_file(path)
+
+    def _in_file(self, path: str) -> list[Listing]:
+        if path not in self._of:
+            module = self.evaluator.codebase.module(path)
+            self._of[path] = []
+            if module is not None:
+                self._of[path] = self.evaluator.alone(lambda: list(self._find(module)))
+        return self._of[path]
+
+    def _find(self, module: Module) -> Iterator[Listing]:
+        for name in ("listdir", "scandir", "walk", "fwalk", "glob", "iglob", "rglob", "iterdir"):
+            for call in module.calls_of(name):
+                text = self._listing(call, module)
+                if text:
+                    self.evaluator.steps = 0
+                    found = _Flow(self).run(_Place(call, module, ()))
+                    if found is not None:
+                        yield Listing(call, module, text, *found)
+
+    def _listing(self, call: ast.Call, module: Module) -> str:
+        """How a call is named in words if it lists files, or nothing."""
+        name = last_name(call.func)
+        for value in self.outline.values(call.func, self.outline.frame_at(call, module)):
+            if isinstance(value, External):
+                return f"{value.name}()" if value.name in LISTINGS else ""
+        is_method = isinstance(call.func, ast.Attribute) and name in PATH_METHODS
+        return f".{name}()" if is_method and (name != "glob" or b"Path" in module.data) else ""
+
+    def dataset_sampling_in(self, scope: Scope) -> tuple[str, str]:
+        """The dataset class and the sample method that a function of it is part of, or nothing."""
+        owner = scope.enclosing_class()
+        if owner is None:
+            return "", ""
+        assert owner.parent is not None
+        cls = Class(owner, self.outline.frame_of(owner.parent))
+        if not self.datasets.is_dataset(cls):
+            return "", ""
+        pending = [name for name in SAMPLE_METHODS if classes.own(cls, name)]
+        roots = {name: name for name in pending}
+        while pending:
+            name = pending.pop()
+            for node in classes.own(cls, name):
+                if owner.module.scopes[node] is _method(scope, owner):
+                    return owner.name, roots[name]
+                for part in body_nodes(node):
+                    called = part.attr if isinstance(part, ast.Attribute) else ""
+                    if called and called not in roots and classes.own(cls, called):
+                        roots[called] = roots[name]
+                        pending.append(called)
+        return "", ""
+
+
+def _method(scope: Scope, owner: Scope) -> Scope | None:
+    current: Scope | None = scope
+    while current is not None and current.parent is not owner:
+        current = current.parent
+    return current
+
+
+class _Flow:
+    """Where the order of one listing goes."""
+
+    def __init__(self, listings: Listings) -> None:
+        self.listings = listings
+        self.evaluator = listings.evaluator
+        self.outline = listings.outline
+        self.pending: list[_Place] = []
+        self.seen: set[object] = set()
+
+    def run(self, start: _Place) -> tuple[str, tuple[Hop, ...]] | None:
+        """The dataset that takes its index from it, and the way there."""
+        self.pending = [start]
+        steps = 0
+        while self.pending and steps < MOST_STEPS:
+            steps += 1
+            place = self.pending.pop(0)
+            if id(place.node) not in self.seen:
+                self.seen.add(id(place.node))
+                found = self._step(place)
+                if found:
+                    return found, (*place.way, Hop(place.node, place.module, f"is the index of {found}"))
+        return None
+
+    def _go(self, node: ast.AST, place: _Place, text: str = "", module: Module | None = None) -> None:
+        way = (*place.way, Hop(node, module or place.module, text)) if text else place.way
+        self.pending.append(_Place(node, module or place.module, way))
+
+    def _step(self, place: _Place) -> str:
+        """Follows an ordered value one step up; the dataset if that is where it ends."""
+        node: Any = place.node
+        parent: Any = up(node)
+        if isinstance(parent, ast.keyword):
+            node, parent = parent, up(parent)
+        if isinstance(parent, ast.Subscript):
+            return self._subscript(node, parent, place)
+        if isinstance(parent, ast.Call):
+            return self._call(node, parent, place)
+        if isinstance(parent, ast.Attribute) and parent.value is node:
+            outer = up(parent)
+            if isinstance(outer, ast.Call) and outer.func is parent and parent.attr in ("copy", "tolist", "items"):
+                self._go(outer, place)
+        elif isinstance(parent, ast.comprehension) and parent.iter is node:
+            return self._comprehension(parent, place)
+        elif isinstance(parent, ast.For | ast.AsyncFor) and parent.iter is node:
+            return self._loop(parent, place)
+        elif isinstance(parent, ast.BoolOp | ast.IfExp | ast.List | ast.Tuple | ast.Starred | ast.Await) or (
+            isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add)
+        ):
+            if not (isinstance(parent, ast.IfExp) and parent.test is node):
+                self._go(parent, place)
+        elif isinstance(parent, ast.Dict):
+            if any(value is node for value in parent.values):
+                self._go(parent, place)
+        elif isinstance(parent, ast.NamedExpr):
+            self._go(parent, place)
+            self._bound(parent.target, place)
+        elif isinstance(parent, ast.Assign):
+            for target in parent.targets:
+                self._bound(target, place)
+        elif isinstance(parent, ast.AnnAssign | ast.AugAssign):
+            self._bound(parent.target, place)
+        elif isinstance(parent, ast.withitem) and parent.context_expr is node:
+            self._bound(parent.optional_vars, place)
+        elif isinstance(parent, ast.Return | ast.YieldFrom | ast.Yield):
+            return self._returned(place)
+        return ""
+
+    # expressions
+
+    def _subscript(self, node: ast.AST, parent: ast.Subscript, place: _Place) -> str:
+        if parent.value is not node:
+            return ""
+        if isinstance(parent.slice, ast.Slice):
+            self._go(parent, place)
+            return ""
+        dataset, _ = self.listings.dataset_sampling_in(place.module.scope_of(parent))
+        if dataset and not isinstance(parent.slice, ast.Constant):
+            return dataset
+        if isinstance(parent.slice, ast.Constant) and isinstance(parent.slice.value, int):
+            return ""
+        self._go(parent, place)
+        for loop in ancestors(parent):
+            if isinstance(loop, FUNCTIONS):
+                break
+            if isinstance(loop, ast.For) and _mentions(parent.slice, _names_bound(loop)):
+                return self._loop(loop, place)
+            if isinstance(loop, ast.ListComp | ast.GeneratorExp):
+                self._go(loop, place)
+        return ""
+
+    def _call(self, node: ast.AST, parent: ast.Call, place: _Place) -> str:
+        if parent.func is node:
+            return ""
+        name = last_name(parent.func)
+        if name in SORTING:
+            return ""
+        if isinstance(parent.func, ast.Attribute) and name in ADDING:
+            self._bound(parent.func.value, place)
+            return ""
+        if name in KEEPING:
+            self._go(parent, place)
+            return ""
+        frame = self.outline.frame_at(parent, place.module)
+        for value in self.outline.values(parent.func, frame):
+            if isinstance(value, External):
+                bare = value.name.rpartition(".")[2]
+                if apis.is_dataset_name(value.name) or value.name in self.listings.datasets.crossings.loaders:
+                    return bare
+            elif isinstance(value, Class | Function | Method):
+                self._into(value, node, parent, place)
+        return ""
+
+    def _into(self, callee: Value, node: ast.AST, call: ast.Call, place: _Place) -> None:
+        """The parameter of a function of the project that gets the listing."""
+        function: Value | None = callee
+        shift = 1
+        if isinstance(callee, Class):
+            function = classes.find_method(self.outline, callee, "__init__")
+            if function is None and classes.is_record(self.outline, callee):
+                return
+        elif isinstance(callee, Method):
+            function = callee.function
+        else:
+            shift = 0
+        if not isinstance(function, Function):
+            return
+        index = next((i for i, argument in enumerate(call.args) if argument is node), None)
+        for name, parameter in parameters(function.node).items():
+            given = index is not None and parameter.index == index + shift
+            if given or (isinstance(node, ast.keyword) and node.arg == name):
+                text = f"{function.scope.name}({name}=)"
+                way = (*place.way, Hop(call, place.module, text))
+                self._name(name, function.scope, _Place(call, function.scope.module, way))
+
+    def _comprehension(self, part: ast.comprehension, place: _Place) -> str:
+        whole: Any = up(part)
+        dataset, method = self.listings.dataset_sampling_in(place.module.scope_of(whole))
+        if dataset and method == "__iter__":
+            return dataset
+        if isinstance(whole, ast.ListComp | ast.GeneratorExp) or (
+            isinstance(whole, ast.DictComp) and _numbers(part.iter, part.target, whole.value)
+        ):
+            self._go(whole, place)
+        return ""
+
+    # statements
+
+    def _loop(self, loop: ast.For | ast.AsyncFor, place: _Place) -> str:
+        """What a loop over the listing collects, in the order of the listing."""
+        if id(loop) in self.seen:
+            return ""
+        self.seen.add(id(loop))
+        bound = _names_bound(loop)
+        if any(_sorts(node, bound) for node in ast.walk(loop)) and _is_walk(loop.iter):
+            return ""
+        dataset, method = self.listings.dataset_sampling_in(place.module.scope_of(loop))
+        for node in ast.walk(loop):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ADDING:
+                holder = node.func.value
+                if any(_mentions(a, bound) for a in node.args) and not _mentions(holder, bound):
+                    self._bound(holder, place)
+            elif isinstance(node, ast.AugAssign) and isinstance(node.value, ast.List | ast.Tuple | ast.Call):
+                if _mentions(node.value, bound):
+                    self._bound(node.target, place)
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+                target = node.targets[0].value
+                if _counts(node.value, target) or _numbers(loop.iter, loop.target, node.value):
+                    self._bound(target, place)
+            elif isinstance(node, ast.Yield | ast.YieldFrom):
+                if dataset and method == "__iter__":
+                    return dataset
+                found = self._returned(_Place(node, place.module, place.way))
+                if found:
+                    return found
+        return ""
+
+    def _bound(self, target: Any, place: _Place) -> None:
+        """The uses of what a listing is bound to or put into."""
+        while isinstance(target, ast.Subscript):
+            target = target.value
+        if isinstance(target, ast.Tuple | ast.List):
+            for element in target.elts:
+                self._bound(element, place)
+        elif isinstance(target, ast.Starred):
+            self._bound(target.value, place)
+        elif isinstance(target, ast.Name):
+            scope = self.outline.scope_binding(target.id, place.module.scope_of(target))
+            if scope is not None:
+                self._name(target.id, scope, place)
+        elif isinstance(target, ast.Attribute):
+            self._attribute(target, place)
+
+    def _name(self, name: str, scope: Scope, place: _Place) -> None:
+        key = (name, id(scope))
+        if key in self.seen:
+            return
+        self.seen.add(key)
+        module = scope.module
+        loads = [n for n in module.loads(name) if isinstance(n, ast.Name) and self._is_of(n, scope, module)]
+        if not any(_is_sorted_there(load) for load in loads):
+            for load in loads:
+                self._go(load, place._replace(module=module), name)
+
+    def _is_of(self, node: ast.Name, scope: Scope, module: Module) -> bool:
+        return self.outline.scope_binding(node.id, module.scope_of(node)) is scope
+
+    def _attribute(self, target: ast.Attribute, place: _Place) -> None:
+        """`self.files`: what the methods of the class, and of those derived from it, do with it."""
+        method = place.module.scope_of(target).enclosing_function()
+        owner = method.enclosing_class() if method is not None else None
+        if owner is None or not isinstance(target.value, ast.Name) or (target.attr, id(owner)) in self.seen:
+            return
+        self.seen.add((target.attr, id(owner)))
+        loads = [
+            node
+            for node in place.module.loads(target.attr)
+            if isinstance(node, ast.Attribute)
+            and (around := place.module.scope_of(node).enclosing_class()) is not None
+            and (around is owner or self._derives(around, owner))
+            and dotted(node.value) == target.value.id
+        ]
+        if not any(_is_sorted_there(load) for load in loads):
+            for load in loads:
+                self._go(load, place, dotted(load))
+
+    def _derives(self, scope: Scope, owner: Scope) -> bool:
+        assert scope.parent is not None
+        cls = Class(scope, self.outline.frame_of(scope.parent))
+        return any(item.scope is owner for item in classes.project_classes(self.outline, cls))
+
+    def _returned(self, place: _Place) -> str:
+        scope = place.module.scope_of(place.node).enclosing_function()
+        if scope is None or isinstance(scope.node, ast.Lambda) or ("returned", id(scope)) in self.seen:
+            return ""
+        self.seen.add(("returned", id(scope)))
+        dataset, method = self.listings.dataset_sampling_in(scope)
+        if dataset and method == "__iter__" and scope.name == "__iter__":
+            return dataset
+        if is_property(scope.node):  # type: ignore[arg-type]
+            for load in place.module.loads(scope.name):
+                if isinstance(load, ast.Attribute):
+                    self._go(load, place, dotted(load))
+        for arguments, _ in self.evaluator.callers.of(scope):
+            if isinstance(arguments.call, ast.Call):
+                self._go(arguments.call, place, f"{scope.name}()", arguments.frame.module)
+        return ""
+
+
+def _is_sorted_there(load: ast.AST) -> bool:
+    """Whether a use puts the thing itself in order: `x.sort()`, `x = sorted(x)`."""
+    parent: Any = up(load)
+    if isinstance(parent, ast.Attribute) and parent.attr == "sort":
+        return isinstance(up(parent), ast.Call)
+    if isinstance(parent, ast.Call) and last_name(parent.func) in SORTING and load in parent.args:
+        statement: Any = up(parent)
+        if isinstance(statement, ast.Assign):
+            return any(dotted(target) == dotted(load) for target in statement.targets)
+    return False
+
+
+def _names_bound(loop: ast.AST) -> frozenset[str]:
+    return frozenset(
+        node.id for node in ast.walk(loop) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+
+
+def _mentions(node: ast.AST, names: frozenset[str]) -> bool:
+    return any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(node))
+
+
+def _sorts(node: ast.AST, names: frozenset[str]) -> bool:
+    """`dirs.sort()`, `sorted(files)`."""
+    if not isinstance(node, ast.Call) or last_name(node.func) not in SORTING:
+        return False
+    return _mentions(node, names)
+
+
+def _is_walk(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) in ("walk", "fwalk")
+
+
+def _numbers(iterated: ast.expr, target: ast.expr, value: ast.expr) -> bool:
+    """`for i, name in enumerate(names): d[name] = i`."""
+    if not isinstance(iterated, ast.Call) or last_name(iterated.func) not in ("enumerate", "zip"):
+        return False
+    numbers = {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+    return (
+        isinstance(target, ast.Tuple) and last_name(value) in numbers and last_name(value) == _number(iterated, target)
+    )
+
+
+def _number(iterated: ast.Call, target: ast.Tuple) -> str:
+    if last_name(iterated.func) == "enumerate":
+        return last_name(target.elts[0])
+    for argument, element in zip(iterated.args, target.elts, strict=False):
+        if isinstance(argument, ast.Call) and last_name(argument.func) in ("range", "count"):
+            return last_name(element)
+    return ""
+
+
+def _counts(value: ast.expr, holder: ast.expr) -> bool:
+    """`d[name] = len(d)`."""
+    return isinstance(value, ast.Call) and last_name(value.func) == "len" and dotted(value.args[0]) == dotted(holder)

@@ -1,0 +1,107 @@
+"""TMP703 cuda-in-worker: a dataset or collate function uses CUDA in worker processes
+
+## What happens
+What `__getitem__`, `__iter__` and `collate_fn` do, a loader with workers does in its workers. A worker that was forked
+after the parent has used CUDA, and a training program has, cannot use it: "Cannot re-initialize CUDA in forked
+subprocess". A worker that was spawned can, but makes a context of its own: some hundred megabytes of GPU memory for
+each one, and tensors that have to be kept alive in the worker as long as the parent uses them.
+
+Return tensors of the CPU, let the loader pin them (`pin_memory=True`) and move each batch in the training loop, with
+`non_blocking=True`.
+
+A device counts if it can be CUDA by what the project shows, so `"cuda" if torch.cuda.is_available() else "cpu"` does,
+also as a parameter's default that is kept on the dataset.
+
+## Fails
+```python
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Squares(Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return torch.tensor(index**2, device="cuda")
+
+
+if __name__ == "__main__":
+    scale = torch.ones(1, device="cuda")
+    for batch in DataLoader(Squares(), batch_size=4, num_workers=2):
+        print(batch * scale)
+```
+```text
+RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must [...]
+```
+
+## Works
+```python
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Squares(Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return torch.tensor(index**2)
+
+
+if __name__ == "__main__":
+    scale = torch.ones(1, device="cuda")
+    for batch in DataLoader(Squares(), batch_size=4, num_workers=2, pin_memory=True):
+        print(batch.to("cuda", non_blocking=True) * scale)
+```
+
+## What it does not see
+- Whether the parent has used CUDA before the workers start.
+- Devices that come from a configuration file or are taken from another tensor (`x.to(y.device)`), a default device, a
+  model on the GPU that the dataset keeps and calls.
+- Loaders whose workers are never forked: who chooses spawn or forkserver by name is taken to have thought of it.
+
+## How to silence it
+Write `# noqa: TMP703` on the line that is reported. For a file or a folder use flake8's per-file-ignores in setup.cfg,
+for the project `extend-ignore = TMP703` there, or their counterparts in the tool's own table of pyproject.toml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flake8_torchmp.boundary.devices import cuda_uses
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.values import Value
+
+from . import rule
+
+
+@rule("TMP703", "cuda-in-worker")
+def cuda_in_worker(module: Module, model: Model) -> Iterator[Finding]:
+    for worker in model.workers.of(module):
+        if worker.kind not in ("dataset", "collate") or "fork" not in worker.methods:
+            continue
+        frame = model.workers.frame_of(worker)
+        for node, device in cuda_uses(model.evaluator, worker.scope, frame):
+            if device is not None and _is_given_by_parent(device, model):
+                continue
+            message = (
+                f"worker code ({worker.reached_from}) uses CUDA, which a forked worker cannot and a spawned one pays "
+                "for with GPU memory of its own: return CPU tensors and move the batch in the training loop"
+            )
+            used = (node, worker.scope.module, f"used in {worker.scope.name}()")
+            way = model.steps(device.way if device is not None else (), used)
+            yield model.finding("TMP703", message, node, worker.scope.module, way)
+
+
+def _is_given_by_parent(device: Value, model: Model) -> bool:
+    """Whether a helper that both sides call is given the device by the parent, for itself."""
+    for hop in device.way:
+        if hop.text.endswith("=)") and not hop.text.startswith("__init__("):
+            function = hop.module.scope_of(hop.node).enclosing_function()
+            if function is None or not model.workers.runs(function):
+                return True
+    return False
