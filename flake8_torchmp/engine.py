@@ -45,6 +45,10 @@ class Project:
         self._seeds: dict[str, bool] = {}
         self._found: dict[str, list[Finding]] = {}
 
+    def changed(self, buffers: Mapping[str, bytes]) -> Project:
+        """The project with other contents of some of its files."""
+        return Project(Path(self.codebase.root), self.model.settings, buffers)
+
     def findings(self, path: str, data: bytes | None = None, tree: ast.Module | None = None) -> list[Finding]:
         """What all rules say about a file, in order."""
         path = os.path.abspath(path)
@@ -158,19 +162,19 @@ def check(
     for root, members in by_root.items():
         project = Project(Path(root), settings, buffers)
         seeds = project.seeds(members)
-        for count, findings in enumerate(_run(project, root, seeds, settings, jobs, buffers), 1):
+        for count, findings in enumerate(findings_of_seeds(project, root, seeds, settings, jobs, buffers), 1):
             for finding in findings:
                 found.setdefault(finding.path, []).append(finding)
             if progress is not None:
                 progress(done + count * len(members) // max(len(seeds), 1), len(paths))
         done += len(members)
-        problems.update(_problems(project, members))
+        problems.update(problems_of(project, members))
     for path in paths:
         absolute = os.path.abspath(path)
         yield path, merged(found.get(absolute, ())), problems.get(absolute, "")
 
 
-def _run(
+def findings_of_seeds(
     project: Project,
     root: str,
     seeds: list[str],
@@ -187,7 +191,7 @@ def _run(
     yield from findings_from(root, seeds, settings, jobs, dict(buffers or {}))
 
 
-def _problems(project: Project, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+def problems_of(project: Project, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Why files could not be checked: all are read, those that can matter are parsed."""
     codebase = project.codebase
     for path in paths:

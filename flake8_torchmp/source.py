@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import codecs
+import contextlib
 import os
 import re
 import warnings
@@ -204,7 +205,8 @@ def write_atomically(path: str, data: bytes) -> None:
         os.chmod(temporary, _mode_for(target))
         os.replace(temporary, target)
     except BaseException:
-        os.unlink(temporary)
+        with contextlib.suppress(FileNotFoundError):  # it has taken its place already
+            os.unlink(temporary)
         raise
 
 

@@ -39,6 +39,8 @@ PASSING = frozenset(
 PASSING_METHODS = frozenset(
     "joinpath with_suffix with_name with_stem as_posix expanduser format rstrip strip replace relative_to".split()
 )
+_KEEPING_METHODS = frozenset("joinpath with_suffix with_name with_stem expanduser relative_to".split())
+"""Those of them that make a path of a path."""
 OPENING_METHODS = frozenset("open read_text read_bytes iterdir glob rglob write_text write_bytes".split())
 LOOKING_METHODS = OPENING_METHODS | frozenset("exists is_file is_dir stat mkdir".split())
 
@@ -71,6 +73,8 @@ class Literal(NamedTuple):
     module: Module
     text: str
     way: tuple[Hop, ...]
+    kind: str = "text"
+    """What the node makes: a text, a `path` that can be resolved, or a `pure` one that knows no files."""
 
 
 def is_relative(text: str) -> bool:
@@ -113,7 +117,7 @@ class Paths:
         """`Path("data")` rather than the text inside it, where both stand in the same expression."""
         call = value.arguments.call
         if isinstance(call, ast.expr) and any(part is literal.node for part in ast.walk(call)):
-            literal = literal._replace(node=call)
+            literal = literal._replace(node=call, kind=_kind(value, literal.kind))
         return literal._replace(way=literal.way + value.way)
 
     def _base_of(self, value: Result) -> Source | Value | None:
@@ -165,6 +169,18 @@ class Paths:
     def is_path_of_library(index: int | None, name: str) -> bool:
         """Datasets of libraries take their root first; other paths say so by name."""
         return index == 0 or bool(PATH_PARAMETERS.search(name))
+
+
+def _kind(value: Result, kind: str) -> str:
+    """What an operation on a path of some kind makes."""
+    callee = value.callee
+    if isinstance(callee, Member):
+        return kind if callee.name in _KEEPING_METHODS else "text"
+    if isinstance(callee, External) and callee.name in PATH_CLASSES:
+        return "pure" if "Pure" in callee.name else "path"
+    if isinstance(callee, External) and callee.name == "operator.truediv":
+        return "path" if kind == "text" else kind
+    return "text"
 
 
 def _opened(node: ast.Call, module: Module, evaluator: Evaluator) -> Source | None:

@@ -50,6 +50,10 @@ def _command(given: Sequence[str]) -> int:
         from flake8_torchmp.cli.check import check
 
         return check(arguments)
+    if arguments.command == "fix":
+        from flake8_torchmp.cli.fix import fix
+
+        return fix(arguments)
     if arguments.command == "config":
         from flake8_torchmp.cli.in_force import show_configuration
 

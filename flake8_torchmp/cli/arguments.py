@@ -24,6 +24,18 @@ exit codes:
   2  nothing found, but something could not be checked: a wrong option, a path that does not exist,
      a file that cannot be read, decoded or parsed (each is one line on standard error, and the run goes on)"""
 
+_FIX = """\
+Mends what can be mended. Each fix is checked: it stays only if its finding is gone and no other came.
+
+Files keep their encoding, line ends and mode, and are replaced in one step. Findings that `# noqa` silences and files
+that say that they are generated are left alone."""
+
+_EXIT_CODES_OF_FIX = """\
+exit codes:
+  0  it did its work, also where findings are left
+  1  something was changed, or would be with --diff, and --exit-non-zero-on-fix was given
+  2  it could not run: a wrong option, a path that does not exist"""
+
 _HELP = partial(RawDescriptionHelpFormatter, width=100, max_help_position=28)
 """Without a width argparse asks for the terminal's, at every start, by a module that takes a tenth of it to load."""
 
@@ -49,6 +61,12 @@ def parser() -> ArgumentParser:
     for title, options in (("what is reported", COMMAND), ("what the program runs on and is made of", SETTINGS)):
         _add_options(check.add_argument_group(title), options)
 
+    fix = commands.add_parser("fix", help="mend findings", description=_FIX, epilog=_EXIT_CODES_OF_FIX)
+    fix.add_argument("paths", nargs="*", metavar="PATH", help="file or folder (default: .); - is standard input")
+    _add_fix(fix)
+    _add_options(fix.add_argument_group("what is fixed"), tuple(one for one in COMMAND if one.name != "format"))
+    _add_options(fix.add_argument_group("what the program runs on and is made of"), SETTINGS)
+
     rules = commands.add_parser("rules", help="list the rules")
     rules.add_argument("--format", choices=("table", "json"), default="table")
 
@@ -72,6 +90,17 @@ def _add_run(check: ArgumentParser) -> None:
     check.add_argument("--jobs", "-j", metavar="N", type=_jobs, default=0, help="processes (default: auto)")
 
 
+def _add_fix(fix: ArgumentParser) -> None:
+    fix.add_argument("--unsafe-fixes", action="store_true", help="apply fixes that may change what the program does")
+    fix.add_argument("--diff", action="store_true", help="write nothing; show the changes as a patch")
+    fix.add_argument("--exit-non-zero-on-fix", action="store_true", help="exit with 1 where something was changed")
+    fix.add_argument("--summary", metavar="FILE", default="", help="write a table in Markdown, fit for a pull request")
+    fix.add_argument("--format", dest="style", choices=("text", "json"), default="text", help="of the report")
+    fix.add_argument("--config", metavar="FILE", default="", help="the pyproject.toml that counts for every file")
+    fix.add_argument("--stdin-filename", metavar="NAME", default="", help="the file that standard input stands for")
+    fix.add_argument("--jobs", "-j", metavar="N", type=_jobs, default=0, help="processes (default: auto)")
+
+
 def _add_options(group: _ArgumentGroup, options: tuple[Option, ...]) -> None:
     for option in options:
         default = option.default if isinstance(option.default, str) else ",".join(map(str, option.default or ()))
@@ -93,5 +122,5 @@ def given_options(arguments: Namespace) -> dict[str, Chosen]:
     return {
         option.name: choose(option, raw, f"--{option.name}", os.getcwd())
         for option in OPTIONS
-        if (raw := getattr(arguments, option.attribute)) is not None
+        if (raw := getattr(arguments, option.attribute, None)) is not None
     }

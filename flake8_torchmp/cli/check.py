@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from flake8_torchmp.findings import Finding
 
-_FEWEST_FOR_A_POOL = 20
+FEWEST_FOR_A_POOL = 20
 """Below this, starting processes takes longer than the check."""
 
 _FOR_PEOPLE = ("concise", "full")
@@ -33,10 +33,10 @@ def check(arguments: Namespace) -> int:
     report = _report(chosen_format)
     output = Output(arguments.output_file)
 
-    named_paths, buffers = _with_standard_input(arguments.paths, arguments.stdin_filename)
+    named_paths, buffers = with_standard_input(arguments.paths, arguments.stdin_filename)
     known = [path for path in named_paths if os.path.abspath(path) in buffers or os.path.exists(path)]
     problems = [(path, "No such file or directory") for path in named_paths if path not in known]
-    files = files_below(known, lambda path: _excluded(configurations, path))
+    files = files_below(known, lambda path: excluded(configurations, path))
     if not files and not problems:
         print("torchmp: no Python files to check", file=sys.stderr)
 
@@ -64,7 +64,7 @@ def _report(chosen: Chosen) -> Report:
     return report
 
 
-def _with_standard_input(paths: Sequence[str], name: str) -> tuple[list[str], dict[str, bytes]]:
+def with_standard_input(paths: Sequence[str], name: str) -> tuple[list[str], dict[str, bytes]]:
     """The paths, with `-` replaced by the file that it stands for, and the content of that file."""
     if not paths:
         paths = ["-"] if name else ["."]
@@ -74,10 +74,18 @@ def _with_standard_input(paths: Sequence[str], name: str) -> tuple[list[str], di
     return [name if path == "-" else path for path in paths], {os.path.abspath(name): sys.stdin.buffer.read()}
 
 
-def _excluded(configurations: Configurations, path: str) -> tuple[str, ...]:
+def excluded(configurations: Configurations, path: str) -> tuple[str, ...]:
     folder = os.path.abspath(path)
     configuration = configurations.for_folder(folder if os.path.isdir(folder) else os.path.dirname(folder))
     return (*(configuration.texts("exclude") or ()), *(configuration.texts("extend-exclude") or ()))
+
+
+def by_configuration(configurations: Configurations, files: Sequence[str]) -> list[tuple[Configuration, list[str]]]:
+    groups: dict[int, tuple[Configuration, list[str]]] = {}
+    for file in files:
+        configuration = configurations.for_file(file)
+        groups.setdefault(id(configuration), (configuration, []))[1].append(file)
+    return list(groups.values())
 
 
 class _Run:
@@ -90,9 +98,9 @@ class _Run:
     def findings(self, files: Sequence[str], jobs: int) -> Iterator[Finding]:
         from flake8_torchmp import engine
 
-        jobs = 1 if len(files) < _FEWEST_FOR_A_POOL else jobs or os.cpu_count() or 1
+        jobs = 1 if len(files) < FEWEST_FOR_A_POOL else jobs or os.cpu_count() or 1
         with Progress(len(files)) as progress:
-            for configuration, group in self._groups(files):
+            for configuration, group in by_configuration(self._configurations, files):
                 selection = Selection(configuration)
                 checked = engine.check(group, configuration.settings, jobs, self._buffers, progress.count)
                 for path, found, problem in checked:
@@ -101,13 +109,6 @@ class _Run:
                     if found:
                         yield from self._reported(path, found, selection)
                 progress.add(len(group))
-
-    def _groups(self, files: Sequence[str]) -> list[tuple[Configuration, list[str]]]:
-        groups: dict[int, tuple[Configuration, list[str]]] = {}
-        for file in files:
-            configuration = self._configurations.for_file(file)
-            groups.setdefault(id(configuration), (configuration, []))[1].append(file)
-        return list(groups.values())
 
     def _reported(self, path: str, found: Sequence[Finding], selection: Selection) -> Iterator[Finding]:
         comments = None if self._disable_noqa else _comments(path, self._buffers)
@@ -131,8 +132,7 @@ def _as_named(place: str, path: str) -> str:
 
 def _comments(path: str, buffers: Mapping[str, bytes]) -> noqa.Comments | None:
     try:
-        data = _content(path, buffers)
-        return noqa.Comments(source.decode(data)) if noqa.mentioned(data) else None
+        return noqa.comments_of(_content(path, buffers))
     except source.Unreadable:
         return None
 

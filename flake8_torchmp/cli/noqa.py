@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import re
 
+from flake8_torchmp import source
+
 _INLINE = re.compile(r"# noqa(?::[\s]?(?P<codes>([A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
 _WHOLE_FILE = re.compile(r"\s*# flake8[:=]\s*noqa", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[,\s]")
@@ -40,6 +42,16 @@ class Comments:
         if around is None:
             around = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
         return around
+
+
+def comments_of(data: bytes) -> Comments | None:
+    """None where a file has none, or cannot be decoded."""
+    if not mentioned(data):
+        return None
+    try:
+        return Comments(source.decode(data))
+    except source.Unreadable:
+        return None
 
 
 def _ranges(lines: list[str]) -> dict[int, str]:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Output:
     """Standard output, or a file that is replaced in one step once the report is whole."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, path: str, option: str = "--output-file") -> None:
+        self._path, self._option = path, option
         self._text = io.StringIO()
 
     @property
@@ -44,7 +44,7 @@ class Output:
                 os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
                 write_atomically(self._path, self._text.getvalue().encode("utf-8", "backslashreplace"))
             except OSError as error:
-                raise ConfigurationError(f"--output-file: {self._path}: {error.strerror}") from None
+                raise ConfigurationError(f"{self._option}: {self._path}: {error.strerror}") from None
 
 
 def statistics(findings: Sequence[Finding]) -> str:

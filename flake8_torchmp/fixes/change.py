@@ -18,6 +18,11 @@ class Edit(NamedTuple):
     end: int
     text: str
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether the same edit in another change is the same wish, as for an import, and not a second one."""
+        return self.start < self.end or "\n" in self.text or "\r" in self.text
+
 
 class Change(NamedTuple):
     edits: tuple[Edit, ...]
@@ -28,16 +33,37 @@ class Change(NamedTuple):
 
 
 def overlap(one: Edit, other: Edit) -> bool:
-    """Whether the result would depend on which is applied first; insertions at one place stand beside each other."""
-    if one.path != other.path or one == other:
+    """Whether two edits cannot both be made; insertions of lines at one place stand beside each other."""
+    if one.path != other.path:
         return False
+    if one == other:
+        return not one.is_shared
+    if one.start == one.end == other.start == other.end:
+        return not (one.is_shared and other.is_shared)
     if one.start == one.end or other.start == other.end:
         return one.start < other.end and other.start < one.end
     return max(one.start, other.start) < min(one.end, other.end)
 
 
+def clash(one: Change, other: Change) -> bool:
+    return any(overlap(edit, another) for edit in one.edits for another in other.edits)
+
+
+def combined(changes: Iterable[Change]) -> list[Edit]:
+    """The edits of changes that do not clash; what several of them ask for is there once."""
+    edits: list[Edit] = []
+    for change in changes:
+        known = set(edits)
+        edits += [edit for edit in change.edits if edit not in known]
+    return edits
+
+
+def in_order(edits: Iterable[Edit]) -> list[Edit]:
+    """As they stand in the text; what is inserted at one place keeps the order in which it came."""
+    return sorted(edits, key=lambda edit: (edit.start, edit.end))
+
+
 def applied(text: str, edits: Iterable[Edit]) -> str:
-    """The text after edits that do not overlap; the same edit asked for twice is made once."""
     parts: list[str] = []
     place = 0
     for edit in in_order(edits):
@@ -46,6 +72,29 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[place:]])
 
 
-def in_order(edits: Iterable[Edit]) -> list[Edit]:
-    """Each edit once, as they stand in the text; what is inserted at one place keeps the order in which it came."""
-    return sorted(dict.fromkeys(edits), key=lambda edit: (edit.start, edit.end))
+class Moves:
+    """Where the characters of an edited text were before."""
+
+    def __init__(self, edits: Iterable[Edit]) -> None:
+        self._spans: list[tuple[int, int, Edit]] = []
+        """The start and end of each edit's text, after."""
+        shift = 0
+        for edit in in_order(edits):
+            start = edit.start + shift
+            self._spans.append((start, start + len(edit.text), edit))
+            shift += len(edit.text) - (edit.end - edit.start)
+
+    def origin(self, offset: int) -> tuple[int, bool]:
+        """An offset before, and whether the very character at the offset was there; else its edit began there."""
+        shift = 0
+        for start, end, edit in self._spans:
+            if offset < start:
+                break
+            if offset < end:
+                return edit.start, False
+            shift += len(edit.text) - (edit.end - edit.start)
+        return offset - shift, True
+
+    def is_replaced(self, offset: int) -> bool:
+        """Whether the character at an offset before is in text that an edit replaced."""
+        return any(edit.start <= offset < edit.end for _, _, edit in self._spans)

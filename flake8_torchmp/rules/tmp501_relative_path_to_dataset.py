@@ -107,7 +107,7 @@ from flake8_torchmp.semantics.module import Module
 from . import rule
 
 
-@rule("TMP501", "relative-path-to-dataset")
+@rule("TMP501", "relative-path-to-dataset", fix="safe or unsafe")
 def relative_path_to_dataset(module: Module, model: Model) -> Iterator[Finding]:
     for given in model.dataset_arguments(module):
         for literal in model.paths.relative_literals(given.source):
@@ -120,4 +120,10 @@ def relative_path_to_dataset(module: Module, model: Model) -> Iterator[Finding]:
                 Step(literal.module.path, literal.node.lineno, f'"{literal.text}"'),
                 Step(given.module.path, given.line, f"{given.dataset}({given.parameter}=)"),
             ]
-            yield model.finding("TMP501", message, literal.node, literal.module, way)
+            repair = None
+            if literal.kind != "pure":
+                shared = "yes" if model.codebase.importers(literal.module.path) else "no"
+                repair = model.repair(
+                    "absolute_path", literal.node, literal.module, kind=literal.kind, is_shared=shared
+                )
+            yield model.finding("TMP501", message, literal.node, literal.module, way, repair=repair)

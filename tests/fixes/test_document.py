@@ -10,7 +10,7 @@ import libcst as cst
 import pytest
 
 from flake8_torchmp import source
-from flake8_torchmp.fixes.change import Edit, NotFixable, applied, overlap
+from flake8_torchmp.fixes.change import Change, Edit, Moves, NotFixable, applied, combined, overlap
 from flake8_torchmp.fixes.document import Document
 
 PROGRAM = 'def load(data):\n\treturn ("äöü🦊", lambda a: a), [\n\t\tlambda b: b]  # é\n'
@@ -116,13 +116,31 @@ def test_edits_beside_each_other() -> None:
     assert overlap(Edit("a", 3, 3, "x"), around)
     assert not overlap(Edit("a", 2, 2, "x"), around)
     assert not overlap(Edit("a", 6, 6, "x"), around)
-    assert not overlap(Edit("a", 2, 2, "x"), Edit("a", 2, 2, "y"))
+    assert overlap(Edit("a", 2, 2, "x"), Edit("a", 2, 2, "y"))
+    assert overlap(Edit("a", 2, 2, "x"), Edit("a", 2, 2, "x"))
+    assert not overlap(Edit("a", 2, 2, "x\n"), Edit("a", 2, 2, "y\n"))
+    assert not overlap(Edit("a", 2, 2, "x\n"), Edit("a", 2, 2, "x\n"))
     assert not overlap(Edit("b", 3, 4, ""), around)
     assert not overlap(around, around)
     assert overlap(around, Edit("a", 2, 6, "other"))
-    assert applied(
-        "0123456", [Edit("a", 6, 7, "z"), Edit("a", 0, 0, "x"), Edit("a", 0, 0, "y"), Edit("a", 0, 0, "x")]
-    ) == ("xy012345z")
+    assert applied("0123456", [Edit("a", 6, 7, "z"), Edit("a", 0, 0, "x"), Edit("a", 0, 0, "y")]) == "xy012345z"
+
+
+def test_what_several_changes_ask_for_is_done_once() -> None:
+    lines = Edit("a", 0, 0, "import os\n")
+    assert combined([Change((lines,), True, ""), Change((lines, Edit("a", 3, 4, "")), True, "")]) == [
+        lines, Edit("a", 3, 4, "")
+    ]  # fmt: skip
+
+
+def test_where_characters_were() -> None:
+    moves = Moves([Edit("a", 2, 4, "xyz"), Edit("a", 6, 6, "-"), Edit("a", 8, 9, "")])
+    text = applied("0123456789", [Edit("a", 2, 4, "xyz"), Edit("a", 6, 6, "-"), Edit("a", 8, 9, "")])
+    assert text == "01xyz45-679"
+    found = [moves.origin(offset) for offset in range(len(text))]
+    assert [place for place, was_there in found if was_there] == [0, 1, 4, 5, 6, 7, 9]
+    assert found[2] == found[4] == (2, False) and found[7] == (6, False)
+    assert [moves.is_replaced(offset) for offset in (1, 2, 3, 4, 6, 8)] == [False, True, True, False, False, True]
 
 
 IMPORTS = {
