@@ -28,6 +28,7 @@ from .openers import Openers
 from .paths import Paths
 from .phases import Phases
 from .resources import Resources
+from .sharding import Sharding
 from .starts import Starts
 from .state import State
 from .unpicklables import Unpicklables
@@ -70,6 +71,7 @@ class Model:
         self.starts = Starts(self.evaluator, self.outline, self.crossings, self.methods)
         self.phases = Phases(self.outline)
         self.state = State(self.outline, self.phases)
+        self.sharding = Sharding(self.outline, self.evaluator, self.workers, self.datasets)
         self.paths = Paths(self.evaluator, self.outline)
         self._dataset_arguments = DatasetArguments(self.evaluator, self.outline, self.datasets, self.paths)
         self.listings = Listings(self.evaluator, self.outline, self.datasets)
@@ -98,7 +100,7 @@ class Model:
         self.evaluator.start_afresh()
         self.outline.start_afresh()
         self._handed_over.clear()
-        for part in (self.crossings, self.workers, self.starts, self.state, self.phases, self.paths):
+        for part in (self.crossings, self.workers, self.starts, self.state, self.phases, self.sharding, self.paths):
             part.forget()
 
     def handed_over(self, module: Module) -> list[HandedOver]:

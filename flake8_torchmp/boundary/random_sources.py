@@ -1,0 +1,97 @@
+"""Random generators as tables: what makes one, what draws from one, what seeds one, and what differs per process.
+
+Learned from the documentation of Python's random, numpy.random (1.17 to 2.4), torch (torch.random, Generator) and of
+the libraries named; what multiprocessing and DataLoader do with them was tried: DataLoader seeds torch, Python's random
+and NumPy's global generator in each worker, a forked process inherits torch's and NumPy's (Python's is reseeded after
+fork; NumPy's is made at its first use, so a parent that never used it hands on nothing).
+"""
+
+from __future__ import annotations
+
+MAKERS = frozenset(
+    "numpy.random.RandomState numpy.random.mtrand.RandomState numpy.random.default_rng numpy.random.Generator "
+    "random.Random torch.Generator torch._C.Generator sklearn.utils.check_random_state".split()
+)
+"""What makes a generator whose state is copied with it. random.SystemRandom asks the system, so it is not here."""
+
+NOT_DRAWING = frozenset(
+    "seed manual_seed initial_seed get_state set_state getstate setstate bit_generator spawn jumped device "
+    "clone_state graphsafe_get_state".split()
+)
+"""What generators offer that draws nothing."""
+
+RESEEDING = frozenset("seed manual_seed set_state setstate set_random_state".split())
+
+SEEDERS = {
+    "random.seed": "a",
+    "numpy.random.seed": "seed",
+    "torch.manual_seed": "seed",
+    "torch.random.manual_seed": "seed",
+    "torch.cuda.manual_seed": "seed",
+    "torch.cuda.manual_seed_all": "seed",
+    "pytorch_lightning.seed_everything": "seed",
+    "pytorch_lightning.utilities.seed.seed_everything": "seed",
+    "lightning.seed_everything": "seed",
+    "lightning.pytorch.seed_everything": "seed",
+    "lightning_fabric.utilities.seed.seed_everything": "seed",
+    "lightning.fabric.seed_everything": "seed",
+    "accelerate.utils.set_seed": "seed",
+    "transformers.set_seed": "seed",
+    "transformers.trainer_utils.set_seed": "seed",
+    "monai.utils.set_determinism": "seed",
+    "imgaug.seed": "entropy",
+    "imgaug.random.seed": "entropy",
+    "tensorflow.random.set_seed": "seed",
+}
+"""What seeds a global generator, with the name of the argument that it is seeded with."""
+
+SEEDER_NAMES = tuple(sorted({name.rpartition(".")[2] for name in SEEDERS}))
+
+SAME_IN_LOADER = frozenset(
+    "torch.distributed.get_rank torch.distributed.get_world_size builtins.int builtins.abs builtins.len builtins.min "
+    "builtins.max builtins.str builtins.float os.environ.get os.getenv".split()
+)
+"""Calls that give the same in all workers of a loader, if their arguments are the same."""
+
+SAVING = frozenset("fork_rng get_rng_state set_rng_state getstate setstate get_state set_state isolate_rng".split())
+"""A function that calls one of these puts the state back: its author thought of who else draws."""
+
+TORCH_DRAWS = frozenset(
+    f"torch.{name}"
+    for name in (
+        "rand randn randint randperm normal bernoulli multinomial rand_like randn_like randint_like poisson".split()
+    )
+)
+TORCH_IN_PLACE = frozenset("normal_ uniform_ random_ bernoulli_ exponential_ geometric_ log_normal_ cauchy_".split())
+NUMPY_RANDOM = "numpy.random."
+DRAWING = ("numpy.random.", "random.", "torch.rand", "torch.normal", "torch.bernoulli", "torch.multinomial", "secrets.")
+
+DISTRIBUTED = frozenset(
+    "init_process_group DistributedDataParallel FullyShardedDataParallel init_device_mesh fully_shard "
+    "DistributedSampler init_distributed DDP FSDP".split()
+)
+"""Names by which a function says that its processes train one model together: their seeds are meant to be equal."""
+
+OWN_STREAMS = (
+    "datasets.",
+    "webdataset.",
+    "litdata.",
+    "streaming.",
+    "torchdata.",
+    "kafka.",
+    "confluent_kafka.",
+    "pulsar.",
+)
+"""Libraries whose iterables give each worker its own part, or each message to one reader alone."""
+
+RECEIVING = frozenset(
+    "get get_nowait recv recv_bytes recv_multipart recv_json recv_pyobj receive poll lpop blpop rpop brpop consume "
+    "pop popleft xreadgroup".split()
+)
+"""Methods of queues, pipes and brokers: what one worker takes, no other gets."""
+
+
+def draws(name: str) -> bool:
+    """Whether a qualified name is a function that draws from a global generator."""
+    last = name.rpartition(".")[2]
+    return name.startswith(DRAWING) and last[:1].islower() and last not in NOT_DRAWING and last != "default_rng"

@@ -1,0 +1,543 @@
+"""Whether an iterable dataset gives each worker its own part: which of its yields depend on who asks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import Frame, has_receiver, receiver_name
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import conditions, facts
+from flake8_torchmp.semantics.module import (
+    COMPREHENSIONS,
+    FUNCTIONS,
+    Scope,
+    ancestors,
+    body_nodes,
+    last_name,
+)
+from flake8_torchmp.semantics.values import (
+    Class,
+    Collection,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Member,
+    Method,
+    ModuleValue,
+    Result,
+    Value,
+    qualified,
+)
+
+from . import apis, random_sources
+from .datasets import Datasets
+from .workers import Workers
+
+DEEPEST = 4
+WRAPPERS = frozenset(
+    "iter enumerate map filter zip islice chain from_iterable sorted reversed list tuple tqdm cycle batched".split()
+)
+ENDLESS = frozenset("range count repeat trange".split())
+STARTING = frozenset("open iter reader DictReader Reader scandir execute File TarFile connect".split())
+WHO = frozenset(("id", "num_workers"))
+"""What of the worker's info tells the workers apart as parts of a whole; `seed` does not."""
+
+
+class Sharding:
+    def __init__(self, outline: Evaluator, evaluator: Evaluator, workers: Workers, datasets: Datasets) -> None:
+        self.outline = outline
+        self.evaluator = evaluator
+        self.workers = workers
+        self.datasets = datasets
+        self._whole: dict[tuple[int, int], Function | None] = {}
+        self._running: list[Scope] = []
+
+    def forget(self) -> None:
+        self._whole.clear()
+
+    def is_iterable(self, cls: Class) -> bool:
+        bases = classes.library_bases(self.outline, cls)
+        if not any(base.endswith("IterableDataset") and base in apis.ITERABLE_DATASETS for base in bases):
+            return False
+        return not cls.is_local or any(self.datasets.loaders_of(cls))
+
+    def unsharded(self, cls: Class) -> Function | None:
+        """The function that yields everything in each worker, if the iteration of a class has one."""
+        iteration = classes.find_method(self.outline, cls, "__iter__")
+        if iteration is None or self._is_abstract(cls, iteration) or self._is_set_from_outside(cls):
+            return None
+        receiver = Instance(cls, None)
+        if any(
+            isinstance(r.value, ast.Name) and r.value.id == receiver_name(iteration.scope) for r in _returns(iteration)
+        ):
+            following = classes.find_method(self.outline, cls, "__next__")
+            if following is None or self._knows(iteration.scope, receiver):
+                return None
+            return iteration if self.whole(following, receiver) is not None else None
+        return self.whole(iteration, receiver)
+
+    def shards(self, cls: Class) -> bool:
+        """Whether the iteration of a class asks who it is for."""
+        iteration = classes.find_method(self.outline, cls, "__iter__")
+        return iteration is not None and self._knows(iteration.scope, Instance(cls, None))
+
+    def whole(self, function: Function, receiver: Value | None) -> Function | None:
+        """The function in which something is yielded that does not depend on the worker; perhaps one it calls."""
+        scope = function.scope
+        key = (id(scope), id(receiver.cls.scope) if isinstance(receiver, Instance) else 0)
+        if key in self._whole:
+            return self._whole[key]
+        if scope in self._running or len(self._running) > DEEPEST:
+            return None
+        self._running.append(scope)
+        try:
+            self._whole[key] = known = self._find_whole(function, receiver)
+        finally:
+            self._running.pop()
+        return known
+
+    def _find_whole(self, function: Function, receiver: Value | None) -> Function | None:
+        taint = _Taint(self, function, receiver)
+        for node, value in _handed_out(function):
+            if taint.covers(node, value):
+                continue
+            iterables = [_iterable(loop) for loop in _loops_around(node, function)]
+            if isinstance(node, ast.YieldFrom | ast.Return) and value is not None:
+                iterables.append(value)
+            inner = self._delegated(iterables, taint)
+            if inner is not None:
+                return inner if inner.scope.parent is not None and self._is_elsewhere(inner, receiver) else function
+            if not self._may_differ(node, function, iterables, taint):
+                return function
+        return None
+
+    def _is_elsewhere(self, function: Function, receiver: Value | None) -> bool:
+        """Whether a function is a method of another object than the dataset that is looked at."""
+        owner = function.scope.parent
+        if owner is None or not owner.is_class or not isinstance(receiver, Instance):
+            return False
+        return all(item.scope is not owner for item in classes.project_classes(self.outline, receiver.cls))
+
+    def _delegated(self, iterables: list[ast.expr], taint: _Taint) -> Function | None:
+        """A generator of the project that a loop draws from: it answers for itself."""
+        for leaf in _leaves(iterables):
+            for function, receiver in taint.called(leaf):
+                if function.scope.is_generator or _returns(function):
+                    found = self.whole(function, receiver)
+                    if found is not None:
+                        return found
+        return None
+
+    def _may_differ(self, node: ast.AST, function: Function, iterables: list[ast.expr], taint: _Taint) -> bool:
+        """Whether workers may get different things without asking: random ones, or what only one can take."""
+        leaves = list(_leaves(iterables))
+        if any(taint.called(leaf) for leaf in leaves):
+            return True  # answered for itself
+        loops = _loops_around(node, function)
+        is_open = all(_is_open(loop) for loop in loops) and not isinstance(node, ast.Return)
+        if is_open and isinstance(node, ast.Yield) and (self._draws(function, taint.receiver) or _receives(function)):
+            return True
+        if any(_is_endless(loop) for loop in loops) and self._draws(function, taint.receiver):
+            return True
+        if loops and all(_is_endless(loop) for loop in loops) and not _opens(function):
+            return True  # a device, a socket: what comes next is not the same for everybody
+        if not leaves:
+            return isinstance(node, ast.Return)
+        return any(self._is_foreign(leaf, taint.frame) for leaf in leaves)
+
+    def _is_foreign(self, leaf: ast.expr, frame: Frame) -> bool:
+        """Whether an iterable may well know of workers itself: another dataset, a stream, something unseen."""
+        if isinstance(leaf, ast.Call) and last_name(leaf.func) in random_sources.RECEIVING:
+            return True
+        if isinstance(leaf, ast.Attribute) and leaf.attr in random_sources.RECEIVING:
+            return True
+        inner = self.evaluator.frame_in(frame.module.scope_of(leaf), frame)
+        values = self.evaluator.values(leaf, inner)
+        if isinstance(leaf, (ast.Call, ast.Subscript, ast.List, ast.Tuple, *COMPREHENSIONS)):
+            return any(self._shards_itself(value) for value in values)
+        return any(self._shards_itself(value) or _is_unseen(value) for value in values)
+
+    def _shards_itself(self, value: Value) -> bool:
+        if isinstance(value, Instance):
+            return classes.find_method(self.outline, value.cls, "__iter__") is not None
+        name = qualified(value)
+        return name.startswith(random_sources.OWN_STREAMS) or name.removesuffix("()") in apis.LOADERS
+
+    def _draws(self, function: Function, receiver: Value | None) -> bool:
+        pending = [(function.scope, receiver)]
+        seen: set[Scope] = set()
+        while pending and len(seen) < 30:
+            scope, owner = pending.pop(0)
+            if scope in seen:
+                continue
+            seen.add(scope)
+            for node in body_nodes(scope.node):  # type: ignore[arg-type]
+                if isinstance(node, ast.Call):
+                    frame = self.outline.frame_at(node, scope.module)
+                    for value in self.outline.values(node.func, frame):
+                        if isinstance(value, External) and random_sources.draws(value.name):
+                            return True
+                    if isinstance(node.func, ast.Attribute) and self._is_generator(node.func, frame):
+                        return True
+            pending += [(inner.scope, other) for inner, other in self.workers.callees(scope, owner)]
+        return False
+
+    def _is_generator(self, method: ast.Attribute, frame: Frame) -> bool:
+        if method.attr in random_sources.NOT_DRAWING:
+            return False
+        inner = self.outline.frame_in(frame.module.scope_of(method), frame)
+        return any(
+            isinstance(v, Result) and v.name.removesuffix("()") in random_sources.MAKERS
+            for v in self.outline.values(method.value, inner)
+        )
+
+    def _knows(self, scope: Scope, receiver: Value | None) -> bool:
+        """Whether a function, or one that it calls, asks for the worker's number or the count of workers."""
+        pending = [(scope, receiver)]
+        seen: set[Scope] = set()
+        while pending and len(seen) < 60:
+            current, owner = pending.pop(0)
+            if current in seen:
+                continue
+            seen.add(current)
+            if _asks_who(current):
+                return True
+            pending += [(inner.scope, other) for inner, other in self.workers.callees(current, owner)]
+        return False
+
+    def _is_abstract(self, cls: Class, iteration: Function) -> bool:
+        """Whether the iteration, or a method that it calls, is left to subclasses."""
+        functions = [iteration, *(f for f, _ in self.workers.callees(iteration.scope, Instance(cls, None)))]
+        return any(_is_left_open(function) for function in functions)
+
+    def _is_set_from_outside(self, cls: Class) -> bool:
+        """Whether a worker_init_fn of the project changes its worker's dataset."""
+        codebase = self.outline.codebase
+        for path in codebase.users([cls.scope.module.path]):
+            module = codebase.module(path) if b"worker_init_fn" in codebase.data(path) else None
+            for crossing in self.workers.crossings.of(module) if module is not None else ():
+                if crossing.parameter.keyword == "worker_init_fn":
+                    for hanging in crossing.hanging:
+                        for function, receiver in self.workers._functions(hanging.value):
+                            if self._reaches_dataset(function, receiver):
+                                return True
+        return False
+
+    def _reaches_dataset(self, function: Function, receiver: Value | None) -> bool:
+        functions = [function, *(f for f, _ in self.workers.callees(function.scope, receiver))]
+        return any(
+            isinstance(node, ast.Attribute) and node.attr == "dataset"
+            for item in functions
+            for node in body_nodes(item.node)
+        )
+
+    def has_one_worker(self, cls: Class) -> bool:
+        """Whether the project shows loaders of a dataset class, and none has more than one worker."""
+        codebase = self.outline.codebase
+        found = False
+        for path in codebase.users([cls.scope.module.path]):
+            module = codebase.module(path) if codebase.matches(path, apis.WORDS) else None
+            for crossing in self.workers.crossings.of(module) if module is not None else ():
+                if crossing.parameter.role != "dataset" or not any(
+                    isinstance(h.value, Instance)
+                    and any(item.scope is cls.scope for item in classes.project_classes(self.outline, h.value.cls))
+                    for h in crossing.hanging
+                ):
+                    continue
+                found = True
+                arguments = self.evaluator.arguments(crossing.call, crossing.frame)
+                source = arguments.get(apis.LOADER_POSITIONS["num_workers"], "num_workers")
+                values = self.evaluator.of(source) if source is not None else ()
+                if source is None and crossing.has_workers:
+                    return False
+                if not all(isinstance(v, Constant) and v.value in (0, 1, None) for v in values):
+                    return False
+        return found
+
+
+class _Taint:
+    """What in a function depends on the worker that runs it."""
+
+    def __init__(self, sharding: Sharding, function: Function, receiver: Value | None) -> None:
+        self.sharding = sharding
+        self.scope = function.scope
+        self.module = function.scope.module
+        self.receiver = receiver
+        open_frame = sharding.evaluator.frame_of(function.scope)
+        self.frame = (
+            sharding.evaluator.frame(function.scope, None, open_frame.closure, receiver)
+            if has_receiver(function.scope) and receiver is not None
+            else open_frame
+        )
+        self._names: dict[tuple[int, str], bool] = {}
+
+    def covers(self, node: ast.AST, value: ast.expr | None) -> bool:
+        """Whether what a statement hands out, or that it runs at all, depends on the worker."""
+        if value is not None and self.depends(value):
+            return True
+        for item in ancestors(node):
+            if item is self.scope.node:
+                break
+            if isinstance(item, ast.For | ast.AsyncFor) and self.depends(item.iter):
+                return True
+            if isinstance(item, ast.With) and any(self.depends(part.context_expr) for part in item.items):
+                return True
+        for condition in conditions(node):
+            if self.depends(condition.test) or any(self._is_parent(*fact) for fact in facts(condition)):
+                return True
+        return False
+
+    def _is_parent(self, test: ast.expr, holds: bool) -> bool:
+        """`get_worker_info() is None`: there is nobody to share with."""
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            right = test.comparators[0]
+            if isinstance(right, ast.Constant) and right.value is None:
+                return isinstance(test.ops[0], ast.Is | ast.Eq) is holds and self._is_info(test.left)
+            return False
+        return not holds and self._is_info(test)
+
+    def depends(self, node: ast.AST) -> bool:
+        """Whether an expression has the worker's number or the count of workers in it."""
+        if isinstance(node, ast.Attribute):
+            if self._is_info(node.value):
+                return node.attr in WHO
+            return self._is_stored(node) or self.depends(node.value)
+        if isinstance(node, ast.Name):
+            return self._is_named(node)
+        if isinstance(node, ast.Call):
+            return self._is_given(node)
+        if isinstance(node, ast.Compare) and any(
+            isinstance(c, ast.Constant) and c.value is None for c in node.comparators
+        ):
+            return False
+        if isinstance(node, ast.IfExp):
+            return self.depends(node.body) or self.depends(node.orelse) or self.depends(node.test)
+        return any(self.depends(part) for part in ast.iter_child_nodes(node) if not isinstance(part, FUNCTIONS))
+
+    def _is_given(self, call: ast.Call) -> bool:
+        name = last_name(call.func)
+        if name in ("get_worker_info", *random_sources.SEEDER_NAMES) or self._makes_generator(call):
+            return False
+        parts = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if any(self._is_info(part) or self.depends(part) for part in parts):
+            return True
+        called = self.called(call)
+        if called:
+            return any(self._answers(function, receiver) for function, receiver in called)
+        return isinstance(call.func, ast.Attribute) and self.depends(call.func.value)
+
+    def _answers(self, function: Function, receiver: Value | None) -> bool:
+        sharding = self.sharding
+        if isinstance(function.node, ast.Lambda) or not sharding._knows(function.scope, receiver):
+            return False
+        if function.scope.is_generator:
+            return sharding.whole(function, receiver) is None
+        inner = _Taint(sharding, function, receiver)
+        if function.scope in sharding._running or len(sharding._running) > DEEPEST:
+            return True
+        sharding._running.append(function.scope)
+        try:
+            returned = [r for r in _returns(function) if r.value is not None]
+            parts = [part for r in returned for part in _parts(r.value)]
+            return any(inner.depends(part) or inner._is_info(part) for part in parts) or all(
+                inner.covers(r, r.value) for r in returned
+            )
+        finally:
+            sharding._running.pop()
+
+    def _makes_generator(self, call: ast.Call) -> bool:
+        name = last_name(call.func)
+        makers = {maker.rpartition(".")[2] for maker in random_sources.MAKERS}
+        return name in makers
+
+    def called(self, node: ast.expr) -> list[tuple[Function, Value | None]]:
+        """The functions of the project that a call runs."""
+        if not isinstance(node, ast.Call):
+            return []
+        evaluator = self.sharding.outline
+        open_frame = evaluator.frame_of(self.scope)
+        if has_receiver(self.scope) and self.receiver is not None:
+            open_frame = evaluator.frame(self.scope, None, open_frame.closure, self.receiver)
+        values = evaluator.values(node.func, evaluator.frame_in(self.module.scope_of(node), open_frame))
+        if not any(isinstance(v, Function | Method) for v in values) and isinstance(node.func, ast.Attribute):
+            values = self.sharding.evaluator.values(
+                node.func, self.sharding.evaluator.frame_in(self.module.scope_of(node), self.frame)
+            )
+        found: list[tuple[Function, Value | None]] = []
+        for value in values:
+            if isinstance(value, Function):
+                found.append((value, None))
+            elif isinstance(value, Method):
+                found.append((value.function, value.receiver))
+        return found
+
+    def _is_info(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Call):
+            return last_name(node.func) == "get_worker_info"
+        if isinstance(node, ast.NamedExpr):
+            return self._is_info(node.value)
+        values = self._bound(node) if isinstance(node, ast.Name) else []
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            values = self._stored(node)
+        return any(isinstance(value, ast.Call) and last_name(value.func) == "get_worker_info" for value in values)
+
+    def _bound(self, name: ast.Name) -> list[ast.expr]:
+        scope = self.sharding.outline.scope_binding(name.id, self.module.scope_of(name))
+        if scope is None or scope.is_module:
+            return []
+        return [b.value for b in scope.bindings[name.id] if b.value is not None]
+
+    def _is_named(self, name: ast.Name) -> bool:
+        scope = self.sharding.outline.scope_binding(name.id, self.module.scope_of(name))
+        if scope is None or scope.is_module:
+            return False
+        key = (id(scope), name.id)
+        if key not in self._names:
+            self._names[key] = False
+            self._names[key] = any(
+                self.depends(b.value) or self._is_decided(b.node)
+                for b in scope.bindings[name.id]
+                if b.value is not None and b.kind != "parameter"
+            ) or any(
+                self.covers(change.node, change.value)
+                for change in self.module.changes.get(name.id, ())
+                if change.value is not None and self.module.scope_of(change.node).enclosing_function() is self.scope
+            )
+        return self._names[key]
+
+    def _is_decided(self, node: ast.AST) -> bool:
+        return any(self.depends(condition.test) for condition in conditions(node))
+
+    def _is_stored(self, node: ast.Attribute) -> bool:
+        """An attribute of the dataset that a method sets by the worker's number."""
+        return any(self.depends(value) for value in self._stored(node))
+
+    def _stored(self, node: ast.Attribute) -> list[ast.expr]:
+        if not isinstance(self.receiver, Instance) or not isinstance(node.value, ast.Name):
+            return []
+        if node.value.id != receiver_name(self.scope):
+            return []
+        key = (0, node.attr)
+        if key in self._names:
+            return []
+        self._names[key] = True
+        found: list[ast.expr] = []
+        for cls in classes.project_classes(self.sharding.outline, self.receiver.cls):
+            for change, method in classes.stores(cls).get(node.attr, ()):
+                if change.value is not None:
+                    found.append(change.value)
+                    taint = _Taint(self.sharding, Function(method, None), self.receiver)
+                    taint._names.update({k: v for k, v in self._names.items() if k[0] == 0})
+                    if method is not self.scope and (taint.depends(change.value) or taint._is_decided(change.node)):
+                        del self._names[key]
+                        return [_ASKING]
+        del self._names[key]
+        return found
+
+
+_ASKING = ast.parse("get_worker_info().id", mode="eval").body
+
+
+def _parts(node: ast.expr | None) -> list[ast.expr]:
+    return list(node.elts) if isinstance(node, ast.Tuple) else [node] if node is not None else []
+
+
+def _returns(function: Function) -> list[ast.Return]:
+    return function.scope.returns
+
+
+def _handed_out(function: Function) -> Iterator[tuple[ast.AST, ast.expr | None]]:
+    """The yields of a generator, or what another function returns."""
+    if not function.scope.is_generator:
+        for statement in _returns(function):
+            if not isinstance(statement.value, ast.Constant | None.__class__):
+                yield statement, statement.value
+        return
+    for node in body_nodes(function.node, nested=False):
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            yield node, node.value
+
+
+def _loops_around(node: ast.AST, function: Function) -> list[Any]:
+    loops: list[Any] = []
+    for item in ancestors(node):
+        if item is function.node:
+            break
+        if isinstance(item, ast.For | ast.AsyncFor | ast.While):
+            loops.append(item)
+    return loops
+
+
+def _iterable(loop: Any) -> ast.expr:
+    return loop.test if isinstance(loop, ast.While) else loop.iter
+
+
+def _is_open(loop: Any) -> bool:
+    """A loop that counts at most: what it yields does not come from what it loops over."""
+    if isinstance(loop, ast.While):
+        return True
+    if not isinstance(loop.iter, ast.Call) or last_name(loop.iter.func) not in ENDLESS:
+        return False
+    names = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+    return not any(isinstance(n, ast.Name) and n.id in names for part in loop.body for n in ast.walk(part))
+
+
+def _is_endless(loop: Any) -> bool:
+    return isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
+
+
+def _opens(function: Function) -> bool:
+    """Whether a function begins to read something itself, so that each worker begins at the start."""
+    return any(isinstance(n, ast.Call) and last_name(n.func) in STARTING for n in body_nodes(function.node))
+
+
+def _receives(function: Function) -> bool:
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in random_sources.RECEIVING
+        and len(node.args) + len(node.keywords) < 3
+        and not (node.func.attr == "get" and node.args and isinstance(node.args[0], ast.Constant | ast.Name))
+        for node in body_nodes(function.node)
+    )
+
+
+def _leaves(iterables: list[ast.expr]) -> Iterator[ast.expr]:
+    """What is looped over in the end: `x` of `enumerate(map(f, x))`."""
+    for node in iterables:
+        if isinstance(node, ast.Call) and last_name(node.func) in WRAPPERS and node.args:
+            yield from _leaves(node.args[1:] if last_name(node.func) in ("map", "filter") else node.args)
+        elif isinstance(node, COMPREHENSIONS):
+            yield from _leaves([generator.iter for generator in node.generators])
+        elif isinstance(node, ast.Starred):
+            yield from _leaves([node.value])
+        elif not isinstance(node, ast.Constant | ast.Compare | ast.BoolOp | ast.NamedExpr | ast.UnaryOp):
+            yield node
+
+
+def _is_unseen(value: Value) -> bool:
+    if isinstance(value, Result | Collection | Constant | External | ModuleValue):
+        return False
+    return not isinstance(value, Member) or not isinstance(value.owner, Result | Instance | External)
+
+
+def _is_left_open(function: Function) -> bool:
+    """An abstract method: it raises, or does nothing at all."""
+    if isinstance(function.node, ast.Lambda):
+        return False
+    if any(last_name(item) == "abstractmethod" for item in function.node.decorator_list):
+        return True
+    body = [s for s in function.node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    if not body or all(isinstance(s, ast.Pass) for s in body):
+        return True
+    return isinstance(body[-1], ast.Raise) and "NotImplemented" in ast.unparse(body[-1])
+
+
+def _asks_who(scope: Scope) -> bool:
+    """Whether a function reads the number of its worker, or the count of them, or hands the info on."""
+    nodes = body_nodes(scope.node)  # type: ignore[arg-type]
+    return any(isinstance(n, ast.Call) and last_name(n.func) == "get_worker_info" for n in nodes)
