@@ -18,6 +18,7 @@ from .apis import DEFERRED, Api
 from .crossings import Crossings
 from .dataset_arguments import DatasetArgument, DatasetArguments
 from .datasets import UNSEEN_LOADER, Datasets
+from .exceptions import Exceptions
 from .hanging import Hangings
 from .lifetimes import Lifetimes
 from .listings import Listings
@@ -31,6 +32,7 @@ from .resources import Resources
 from .sharding import Sharding
 from .starts import Starts
 from .state import State
+from .target_arguments import TargetArguments
 from .unpicklables import Unpicklables
 from .workers import Workers
 
@@ -86,6 +88,8 @@ class Model:
             Lifetimes(self.evaluator, self.outline, self.workers),
             self.openers,
         )
+        self.target_arguments = TargetArguments(self.evaluator, self.crossings)
+        self.exceptions = Exceptions(self.evaluator, self.outline, self.workers)
         self.method_names = MethodNames(self.evaluator, self.crossings)
         self._handed_over: dict[str, list[HandedOver]] = {}
 

@@ -1,13 +1,13 @@
 """TMP304 open-resource-to-worker: an open file, connection or archive is handed to a worker, or read there as a global
 
 ## What happens
-Handed over as an argument, an open resource has to be pickled: by `Process` under spawn and forkserver (Windows, macOS,
-Linux from Python 3.14 on), by pools and executors always. Files, `h5py.File`, database connections and archives cannot
-be. The same goes for an object that keeps one, and for a bound method of such an object.
+Handed over as an argument, an open resource has to be pickled: by `Process` under spawn and forkserver (Windows,
+macOS, Linux from Python 3.14 on), by pools and executors always. Files, `h5py.File`, database connections and
+archives cannot be. The same goes for an object that keeps one, and for a bound method of such an object.
 
-Kept in a module-level variable that worker code reads, it is inherited under fork: all workers share one file offset or
-one connection with the parent and take each other's data. A spawned worker imports the module and opens its own, which
-is right for a file, and not for a database in memory: that one is empty.
+Kept in a module-level variable that worker code reads, it is inherited under fork: all workers share one file offset
+or one connection with the parent and take each other's data. A spawned worker imports the module and opens its own,
+which is right for a file, and not for a database in memory: that one is empty.
 
 ## Fails
 ```python
@@ -64,9 +64,9 @@ if __name__ == "__main__":
 - A global that a function binds, or that a pool's initializer opens in each worker.
 
 ## How to silence it
-Write `# noqa: TMP304` on the line that is reported. For a file or a folder use flake8's per-file-ignores in setup.cfg,
-for the project `extend-ignore = TMP304` there, or their counterparts in the tool's own table of pyproject.toml.
-"""
+Write `# noqa: TMP304` on the line that is reported. For a file or a folder use flake8's per-file-ignores in
+setup.cfg, for the project `extend-ignore = TMP304` there, or their counterparts in the tool's own table of
+pyproject.toml."""
 
 from __future__ import annotations
 

@@ -1,0 +1,253 @@
+"""Functions that workers are given, and the arguments that are given with them: whether the two fit."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import is_static, parameters
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import Module, dotted, last_name
+from flake8_torchmp.semantics.values import (
+    Class,
+    Collection,
+    Constant,
+    Function,
+    Instance,
+    Method,
+    ModuleValue,
+    Partial,
+    Result,
+    Source,
+    Text,
+    Value,
+)
+
+from .apis import PRIMITIVES
+from .crossings import Call, Crossings
+from .methods import mp_name
+
+KEEPING = frozenset("staticmethod classmethod no_grad inference_mode enable_grad record".split())
+"""Decorators after which a function takes what it took before."""
+APPLYING = frozenset(("Pool.apply", "Pool.apply_async"))
+
+
+class BadArguments(NamedTuple):
+    kind: str
+    """comma, called, fit"""
+    node: ast.expr
+    """What is wrong: the arguments, the function, or the whole call."""
+    text: str
+    call: Call
+
+
+class Given(NamedTuple):
+    """What a target is called with."""
+
+    positional: int
+    keywords: frozenset[str]
+
+
+class TargetArguments:
+    def __init__(self, evaluator: Evaluator, crossings: Crossings) -> None:
+        self.evaluator = evaluator
+        self.crossings = crossings
+
+    def of(self, module: Module) -> Iterator[BadArguments]:
+        for call in self.crossings.calls(module):
+            if call.api.kind == "loader" or call.api.parameters[0].role == "object":
+                continue
+            found = self._judge(call)
+            if found is not None:
+                yield found
+
+    def _judge(self, call: Call) -> BadArguments | None:
+        for parameter in call.api.parameters:
+            source = call.arguments.get(parameter.position, parameter.keyword)
+            if source is None:
+                continue
+            if parameter.role == "function" and self._is_called(source):
+                name = dotted(source.node.func) if isinstance(source.node, ast.Call) else ""
+                return BadArguments("called", source.node, name or "a function", call)
+            if parameter.keyword in ("args", "initargs") and self._is_no_tuple(source):
+                return BadArguments("comma", source.node, f"{parameter.keyword}=", call)
+        if call.api.kind in ("process", "spawn") or call.api.name in APPLYING or call.api.name.endswith(".submit"):
+            return self._judge_fit(call)
+        return None
+
+    # f(x) for f
+
+    def _is_called(self, source: Source) -> bool:
+        """Whether a function of the project is called that gives nothing which could be called again."""
+        if not isinstance(source.node, ast.Call):
+            return False
+        frame = source.frame
+        callees = self.evaluator.values(source.node.func, frame)
+        if not all(isinstance(callee, Function | Method) for callee in callees):
+            return False
+        for callee in callees:
+            function = callee.function if isinstance(callee, Method) else callee
+            assert isinstance(function, Function)
+            scope = function.scope
+            if isinstance(scope.node, ast.Lambda) or scope.is_generator or _is_decorated(scope.node):
+                return False
+            if _is_abstract(scope.node) or any(not _is_no_callable(r.value) for r in scope.returns):
+                return False
+        return True
+
+    # (x) for (x,)
+
+    def _is_no_tuple(self, source: Source) -> bool:
+        node = source.node
+        if isinstance(node, ast.Tuple | ast.List | ast.Starred):
+            return False
+        if isinstance(node, ast.Name) and self._counts(node, source):
+            return True
+        return all(self._is_single(value) for value in self.evaluator.of(source))
+
+    def _counts(self, node: ast.Name, source: Source) -> bool:
+        """The variable of `for rank in range(n)`."""
+        scope = self.evaluator.scope_binding(node.id, source.frame.module.scope_of(node))
+        bindings = scope.bindings[node.id] if scope is not None else []
+        return bool(bindings) and all(
+            binding.kind == "for"
+            and isinstance(binding.value, ast.Call)
+            and (dotted(binding.value.func), binding.path) in (("range", ()), ("enumerate", (0,)))
+            for binding in bindings
+        )
+
+    def _is_single(self, value: Value) -> bool:
+        if isinstance(value, Constant):
+            return not isinstance(value.value, str | bytes | None) or (
+                isinstance(value.value, str) and len(value.value) > 1
+            )
+        if isinstance(value, Instance):
+            methods = ("__iter__", "__getitem__")
+            known = not classes.library_bases(self.evaluator, value.cls) and not classes.is_record(
+                self.evaluator, value.cls
+            )
+            return known and not any(classes.find_method(self.evaluator, value.cls, name) for name in methods)
+        if isinstance(value, Result):
+            return mp_name(value.callee) in PRIMITIVES - {"Array"}
+        return isinstance(value, Text | Function | Class | Method | Partial | ModuleValue)
+
+    # what fits
+
+    def _judge_fit(self, call: Call) -> BadArguments | None:
+        parameter = call.api.parameters[0]
+        target = call.arguments.get(parameter.position, parameter.keyword)
+        given = self._given(call)
+        if target is None or given is None:
+            return None
+        problems = {self._misfit(value, given) for value in self.evaluator.of(target)}
+        if len(problems) == 1 and (problem := problems.pop()):
+            return BadArguments("fit", call.node, problem, call)
+        return None
+
+    def _given(self, call: Call) -> Given | None:
+        arguments = call.arguments
+        if arguments.is_open:
+            return None
+        if call.api.name.endswith(".submit"):
+            return Given(len(arguments.positional) - 1, frozenset(arguments.keywords) - {"fn"})
+        leading = 1 if call.api.kind == "spawn" else 0
+        index = {"process": 3, "spawn": 1}.get(call.api.kind, 1)
+        count = self._count(arguments.get(index, "args"))
+        if count is None:
+            return None
+        keywords: frozenset[str] | None = frozenset()
+        if call.api.kind != "spawn":
+            options = arguments.get(index + 1, "kwargs" if call.api.kind == "process" else "kwds")
+            keywords = self._names(options)
+        return Given(count + leading, keywords) if keywords is not None else None
+
+    def _count(self, source: Source | None) -> int | None:
+        if source is None:
+            return 0
+        counts = {
+            len(value.entries)
+            if isinstance(value, Collection) and value.complete and value.kind in ("tuple", "list") and not value.extras
+            else None
+            for value in self.evaluator.of(source)
+        }
+        return counts.pop() if len(counts) == 1 else None
+
+    def _names(self, source: Source | None) -> frozenset[str] | None:
+        if source is None:
+            return frozenset()
+        values = self.evaluator.of(source)
+        if len(values) != 1 or not isinstance(values[0], Collection) or not values[0].complete or values[0].extras:
+            return None
+        names = [key for key, _ in self.evaluator.items(values[0])]
+        return frozenset(str(name) for name in names) if all(isinstance(name, str) for name in names) else None
+
+    def _misfit(self, value: Value, given: Given) -> str:
+        """How the arguments miss what a function takes, in words; nothing where they fit or nobody knows."""
+        if isinstance(value, Partial):
+            bound = value.arguments
+            if bound.is_open:
+                return ""
+            inner = Given(len(bound.positional) + given.positional, frozenset(bound.keywords) | given.keywords)
+            return self._misfit(value.callee, inner)
+        taken = 0
+        if isinstance(value, Instance):
+            method = classes.find_method(self.evaluator, value.cls, "__call__")
+            if method is None:
+                return ""
+            function, taken = method, 1
+        elif isinstance(value, Method):
+            function, taken = value.function, 1
+        elif isinstance(value, Function):
+            function = value
+            if function.scope.parent is not None and function.scope.parent.is_class and not is_static(function.node):
+                return ""
+        else:
+            return ""
+        if function.decorated_by is not None or _is_decorated(function.node):
+            return ""
+        return _misfit(function, Given(given.positional + taken, given.keywords), taken)
+
+
+def _misfit(function: Function, given: Given, taken: int) -> str:
+    known = parameters(function.node)
+    positional = [p for p in known.values() if p.kind == "positional"]
+    rest = any(p.kind == "rest" for p in known.values())
+    options = any(p.kind == "options" for p in known.values())
+    name = f"{function.scope.name}()" if not function.is_lambda else "the lambda"
+    if given.positional > len(positional) and not rest:
+        return f"{name} takes {len(positional) - taken} arguments and gets {given.positional - taken}"
+    missing = [p.name for p in positional[given.positional :] if p.default is None and p.name not in given.keywords]
+    missing += [
+        p.name for p in known.values() if p.kind == "keyword" and p.default is None and p.name not in given.keywords
+    ]
+    if missing:
+        return f"{name} gets nothing for {', '.join(missing)}"
+    unknown = sorted(given.keywords - {p.name for p in known.values() if p.kind in ("positional", "keyword")})
+    if unknown and not options:
+        return f"{name} has no parameter {unknown[0]}"
+    twice = sorted(given.keywords & {p.name for p in positional[: given.positional]})
+    return f"{name} gets {twice[0]} twice" if twice else ""
+
+
+def _is_decorated(node: ast.AST) -> bool:
+    return any(
+        last_name(item.func if isinstance(item, ast.Call) else item) not in KEEPING
+        for item in getattr(node, "decorator_list", ())
+    )
+
+
+def _is_abstract(node: ast.AST) -> bool:
+    """Nothing but a docstring, `...` or `raise NotImplementedError`: what it gives is up to others."""
+    body = getattr(node, "body", ())
+    return all(
+        isinstance(item, ast.Raise | ast.Pass) or isinstance(getattr(item, "value", None), ast.Constant)
+        for item in body
+    )
+
+
+def _is_no_callable(value: ast.expr | None) -> bool:
+    return value is None or isinstance(
+        value, ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.BinOp | ast.Compare | ast.JoinedStr | ast.ListComp
+    )
