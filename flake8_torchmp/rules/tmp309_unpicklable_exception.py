@@ -95,7 +95,7 @@ def unpicklable_exception(module: Module, model: Model) -> Iterator[Finding]:
         else:
             message = (
                 f"{name} cannot be made anew from what its __init__ hands on, so the parent of "
-                f"{lost.worker.scope.name}() hangs or breaks: hand them all on to super().__init__, or define __reduce__"
+                f"{lost.worker.scope.name}() hangs or breaks: hand them all on to super().__init__ or define __reduce__"
             )
         way = [
             Step(scope.module.path, scope.node.lineno, f"{name}.__init__"),  # type: ignore[union-attr]
