@@ -1,0 +1,116 @@
+"""Code that ends its own process: exits, aborts, signals to itself."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from flake8_torchmp.semantics.codebase import Codebase
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import caught_around, conditions
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, last_name, up
+from flake8_torchmp.semantics.values import External, Result
+
+RAISING = frozenset(("sys.exit", "builtins.exit", "builtins.quit", "builtins.SystemExit"))
+"""They raise SystemExit, which can be caught."""
+HARD = frozenset(("os._exit", "os.abort"))
+TO_ITSELF = frozenset(("os.kill", "os.killpg", "signal.raise_signal"))
+CATCHING = frozenset(("", "SystemExit", "BaseException"))
+NAMES = frozenset(name.rpartition(".")[2] for name in RAISING | HARD | TO_ITSELF)
+TELLING_SIDES = frozenset(("get_worker_info", "current_process", "parent_process"))
+
+_EXIT_CODE = re.compile(rb"\b(?:exitcode|sentinel|is_alive)\b")
+
+
+class Exit(NamedTuple):
+    node: ast.AST
+    text: str
+    is_success: bool
+    """Whether it ends with exit code 0."""
+
+
+def exits_in(scope: Scope, evaluator: Evaluator) -> Iterator[Exit]:
+    """The exits of one function, signal handlers and what tests which process it is in aside."""
+    if not _has_words(scope.module) or _is_signal_handler(scope):
+        return
+    assert isinstance(scope.node, FUNCTIONS)
+    for node in body_nodes(scope.node):
+        found = _exit(node, scope, evaluator)
+        if found is not None and not _is_considered(node, found, scope):
+            yield found
+
+
+def _has_words(module: Module) -> bool:
+    key = ("exits",)
+    if key not in module.memo:
+        module.memo[key] = any(name in module.read for name in NAMES)
+    return bool(module.memo[key])
+
+
+def _exit(node: ast.AST, scope: Scope, evaluator: Evaluator) -> Exit | None:
+    if isinstance(node, ast.Raise) and last_name(node.exc or node) == "SystemExit":
+        return Exit(node, "raise SystemExit", True)
+    if not isinstance(node, ast.Call) or (last_name(node.func) not in NAMES and not isinstance(node.func, ast.Name)):
+        return None
+    frame = evaluator.frame_at(node, scope.module)
+    for value in evaluator.values(node.func, frame):
+        name = value.name if isinstance(value, External) else ""
+        if name in TO_ITSELF and (name == "signal.raise_signal" or _is_own_process(node, scope, evaluator)):
+            return Exit(node, f"{name}() of its own process", False)
+        if name in RAISING:
+            holder = up(node)
+            if name == "builtins.SystemExit":
+                return Exit(holder, "raise SystemExit", _is_zero(node)) if isinstance(holder, ast.Raise) else None
+            return Exit(node, f"{name.removeprefix('builtins.')}()", _is_zero(node))
+        if name in HARD:
+            return Exit(node, f"{name}()", name == "os._exit" and _is_zero(node))
+    return None
+
+
+def _is_own_process(node: ast.Call, scope: Scope, evaluator: Evaluator) -> bool:
+    values = evaluator.values(node.args[0], evaluator.frame_at(node, scope.module)) if node.args else ()
+    return any(
+        isinstance(value, Result) and value.name in ("os.getpid", "os.getpgid", "os.getpgrp") for value in values
+    )
+
+
+def _is_zero(node: ast.Call) -> bool:
+    return not node.args or (isinstance(node.args[0], ast.Constant) and node.args[0].value in (0, None))
+
+
+def _is_considered(node: ast.AST, found: Exit, scope: Scope) -> bool:
+    if found.text not in ("os._exit()", "os.abort()") and not CATCHING.isdisjoint(caught_around(node)):
+        return True
+    for holder in ancestors(node):
+        if isinstance(holder, ast.ExceptHandler) and holder.type is not None:
+            kinds = holder.type.elts if isinstance(holder.type, ast.Tuple) else [holder.type]
+            if any(last_name(kind) == "KeyboardInterrupt" for kind in kinds):
+                return True
+        if isinstance(holder, FUNCTIONS):
+            inner = scope.module.scopes[holder]
+            if inner is not scope and _is_signal_handler(inner):
+                return True
+            if inner is scope:
+                break
+    return any(
+        isinstance(part, ast.Name | ast.Attribute) and last_name(part) in TELLING_SIDES
+        for condition in conditions(node)
+        for part in ast.walk(condition.test)
+    )
+
+
+def _is_signal_handler(scope: Scope) -> bool:
+    """Whether a function is given to `signal.signal` or `atexit.register`."""
+    for name in ("signal", "add_signal_handler", "register"):
+        for call in scope.module.calls.get(name, ()):
+            for argument in call.args:
+                if argument is scope.node or (scope.name and last_name(argument) == scope.name):
+                    return True
+    return False
+
+
+def is_exit_code_looked_at(module: Module, codebase: Codebase) -> bool:
+    """Whether a program that may run a module looks at how its processes ended."""
+    return any(codebase.matches(path, _EXIT_CODE) for path in codebase.users([module.path]))
