@@ -79,7 +79,7 @@ from flake8_torchmp.semantics.module import Module
 from . import rule
 
 
-@rule("TMP407", "submodule-not-imported")
+@rule("TMP407", "submodule-not-imported", fix="safe")
 def submodule_not_imported(module: Module, model: Model) -> Iterator[Finding]:
     for missing in missing_submodules(module, model.outline):
         reason = (
@@ -91,4 +91,5 @@ def submodule_not_imported(module: Module, model: Model) -> Iterator[Finding]:
             f"{missing.owner}.{missing.name} {reason} (AttributeError): "
             f"write `from multiprocessing import {missing.name}`"
         )
-        yield model.finding("TMP407", message, missing.node, module)
+        repair = model.repair("import_submodule", missing.node, module)
+        yield model.finding("TMP407", message, missing.node, module, repair=repair)

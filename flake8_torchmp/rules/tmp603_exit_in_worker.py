@@ -80,7 +80,7 @@ from flake8_torchmp.semantics.module import Module, position
 from . import rule
 
 
-@rule("TMP603", "exit-in-worker")
+@rule("TMP603", "exit-in-worker", fix="unsafe")
 def exit_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
         if worker.kind == "spawn":
@@ -93,4 +93,5 @@ def exit_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 "learns why or waits for ever: raise an exception"
             )
             way = [Step(worker.scope.module.path, position(found.node)[0], f"{worker.scope.name}() exits")]
-            yield model.finding("TMP603", message, found.node, worker.scope.module, way)
+            repair = model.repair("raise_instead_of_exit", found.node, worker.scope.module)
+            yield model.finding("TMP603", message, found.node, worker.scope.module, way, repair=repair)

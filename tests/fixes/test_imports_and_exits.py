@@ -1,0 +1,116 @@
+"""What the codemods for submodules that nothing imports and for exits in workers make of programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flake8_torchmp.engine import Project
+from flake8_torchmp.fixes import import_submodule, raise_instead_of_exit
+from flake8_torchmp.fixes.change import Change, NotFixable
+from flake8_torchmp.fixes.document import Documents
+from flake8_torchmp.settings import Settings
+
+CODEMODS = {"import_submodule": import_submodule.change, "raise_instead_of_exit": raise_instead_of_exit.change}
+
+
+def changes(folder: Path, text: str) -> tuple[list[Change], Documents]:
+    path = folder / "program.py"
+    path.write_text(text)
+    documents = Documents(lambda name: Path(name).read_bytes())
+    repairs = [f.repair for f in Project(folder, Settings()).findings(str(path)) if f.repair is not None]
+    return [CODEMODS[repair.codemod](repair, documents) for repair in repairs if repair.codemod in CODEMODS], documents
+
+
+def fixed(folder: Path, text: str) -> str:
+    found, documents = changes(folder, text)
+    document = documents[str(folder / "program.py")]
+    return document.after(tuple(edit for change in found for edit in change.edits)).decode()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "import multiprocessing\n\nblock = multiprocessing.shared_memory.SharedMemory\n",
+            (
+                "import multiprocessing\nimport multiprocessing.shared_memory\n\n"
+                "block = multiprocessing.shared_memory.SharedMemory\n"
+            ),
+        ),
+        (
+            (
+                "import torch\nimport torch.multiprocessing as mp\n\n\ndef two():\n"
+                "    return mp.pool.ThreadPool(2), mp.pool.Pool(2)  # both\n"
+            ),
+            (
+                "import multiprocessing.pool\n\nimport torch\nimport torch.multiprocessing as mp\n\n\ndef two():\n"
+                "    return multiprocessing.pool.ThreadPool(2), multiprocessing.pool.Pool(2)  # both\n"
+            ),
+        ),
+        (
+            "from torch import multiprocessing\n\n\nclass Board(multiprocessing.managers.BaseManager):\n    pass\n",
+            (
+                "import multiprocessing.managers as multiprocessing_2\n\nfrom torch import multiprocessing\n\n\n"
+                "class Board(multiprocessing_2.BaseManager):\n    pass\n"
+            ),
+        ),
+    ],
+)
+def test_submodule_is_imported(before: str, after: str, tmp_path: Path) -> None:
+    found, _ = changes(tmp_path, before)
+    assert found and all(change.is_safe for change in found)
+    assert fixed(tmp_path, before) == after
+    assert fixed(tmp_path, after) == after
+
+
+WORKER = """\
+import os
+import sys
+from multiprocessing import Pool
+
+
+def half(number):
+    if number < 0:
+        {exit}  # bad
+    return number / 2
+
+
+def main():
+    with Pool(2) as pool:
+        print(pool.map(half, [1, -1]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("sys.exit()", 'raise RuntimeError("the worker stopped")'),
+        ('sys.exit("no half")', 'raise RuntimeError("no half")'),
+        ("os._exit(3)", 'raise RuntimeError("exit code 3")'),
+        ("raise SystemExit(f'{number}')", "raise RuntimeError(f'{number}')"),
+        ("quit()", 'raise RuntimeError("the worker stopped")'),
+        ("raise SystemExit", 'raise RuntimeError("the worker stopped")'),
+    ],
+)
+def test_exit_becomes_exception(before: str, after: str, tmp_path: Path) -> None:
+    text = WORKER.format(exit=before)
+    found, _ = changes(tmp_path, text)
+    assert [change.is_safe for change in found] == [False]
+    assert fixed(tmp_path, text) == WORKER.format(exit=after)
+    assert fixed(tmp_path, WORKER.format(exit=after)) == WORKER.format(exit=after)
+
+
+@pytest.mark.parametrize(
+    ("exit", "why"),
+    [
+        ("number or sys.exit()", "part of an expression"),
+        ("os.abort()", "an abort"),
+        ("os.kill(os.getpid(), 9)", "a signal"),
+        ("try:\n            sys.exit(1)\n        except Exception:\n            raise", "would catch"),
+    ],
+)
+def test_exit_stays(exit: str, why: str, tmp_path: Path) -> None:  # noqa: A002
+    with pytest.raises(NotFixable, match=why):
+        changes(tmp_path, WORKER.format(exit=exit))
