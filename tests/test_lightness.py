@@ -48,6 +48,6 @@ def test_engine_alone(tmp_path: Path) -> None:
     program = (
         "from flake8_torchmp import engine\n"
         "from flake8_torchmp.settings import Settings\n"
-        "assert [one.code for _, found, _ in engine.check(['train.py'], Settings()) for one in found] == ['TMP301']\n"
+        "assert 'TMP301' in [one.code for _, found, _ in engine.check(['train.py'], Settings()) for one in found]\n"
     )
     assert imported("-c", program, folder=tmp_path) & (HEAVY | {"argparse", "flake8", "subprocess"}) == set()

@@ -196,9 +196,9 @@ LIBRARIES = frozenset(
 WORDS = Words(
     rb"DataLoader|Loader\b|Dataset\b|multiprocessing|\bProcess(?:PoolExecutor)?\b|\bPool\b|\bspawn\b|start_method"
     rb"|start_processes|get_context|IterDataPipe|\bDatasetFolder|\bImageFolder|torchvision|torchaudio|torch_geometric"
-    rb"|call_parse",
+    rb"|call_parse|\bfork(?:pty)?\b|\bThread",
     b"Loader Dataset multiprocessing Process Pool spawn start_ get_context IterDataPipe ImageFolder torchvision "
-    b"torchaudio torch_geometric call_parse".split(),
+    b"torchaudio torch_geometric call_parse fork Thread".split(),
 )
 """No file without one of these words has a crossing, worker code or a start of its own."""
 

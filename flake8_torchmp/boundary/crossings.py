@@ -48,6 +48,8 @@ class Crossing(NamedTuple):
     frame: Frame
     methods: frozenset[str]
     """The start methods under which it can happen."""
+    by_default: bool
+    """Whether the program chose no context for it."""
     has_workers: bool
     """Not of a loader that is known to work in the parent alone; nothing crosses then."""
     hanging: tuple[Hanging, ...]
@@ -67,6 +69,8 @@ class Call(NamedTuple):
     frame: Frame
     arguments: Arguments
     methods: frozenset[str]
+    by_default: bool
+    """Whether the program chose no context for it."""
 
 
 class Crossings:
@@ -102,7 +106,16 @@ class Crossings:
                     self.evaluator.steps = 0  # what is hard to follow must not hide the rest
                     hanging = tuple(self.hangings.of(source, parameter.role))
                     yield Crossing(
-                        call.api, parameter, source, call.node, module, call.frame, call.methods, has_workers, hanging
+                        call.api,
+                        parameter,
+                        source,
+                        call.node,
+                        module,
+                        call.frame,
+                        call.methods,
+                        call.by_default,
+                        has_workers,
+                        hanging,
                     )
 
     @staticmethod
@@ -162,7 +175,7 @@ class Crossings:
                 arguments = self.evaluator.joined(value.arguments, arguments)
             if isinstance(value, External) and value.name.endswith(".__init__") and is_bare_init(node, value):
                 arguments = self.evaluator.without_first(arguments)
-            yield Call(found, node, module, frame, arguments, self._methods(found, value, arguments, module))
+            yield Call(found, node, module, frame, arguments, *self._methods(found, value, arguments, module))
             return
 
     def _api(self, callee: Value) -> Api | None:
@@ -203,26 +216,26 @@ class Crossings:
                 return apis.MULTIPROCESSING_CALLS["Process"]
         return None
 
-    def _methods(self, api: Api, callee: Value, arguments: Arguments, module: Module) -> frozenset[str]:
+    def _methods(self, api: Api, callee: Value, arguments: Arguments, module: Module) -> tuple[frozenset[str], bool]:
+        """The start methods of a call, and whether the program chose none of them."""
+        methods = self.methods
         if isinstance(callee, Partial):
             callee = callee.callee
+        if api.kind == "spawn":
+            return methods.of_start_processes(api.name, arguments), False
+        if api.kind in ("process", "pool"):
+            return methods.of_callee(callee, module), methods.is_default(callee) or isinstance(callee, Class)
+        owner = callee.owner if isinstance(callee, Member) else None
+        if isinstance(owner, Result) and is_pool(owner):
+            return methods.of_callee(owner.callee, module), methods.is_default(owner.callee)
+        source = None
         if api.kind == "loader":
             source = arguments.get(apis.LOADER_POSITIONS["multiprocessing_context"], "multiprocessing_context")
-            return self.methods.of_contexts(source, module)
-        if api.kind == "executor":
-            return self.methods.of_contexts(arguments.get(1, "mp_context"), module)
-        if api.kind == "spawn":
-            return self.methods.of_start_processes(api.name, arguments)
-        if api.kind == "task":
-            owner = callee.owner if isinstance(callee, Member) else None
-            if isinstance(owner, Result) and is_pool(owner):
-                return self.methods.of_callee(owner.callee, module)
-            if api is apis.RUN_IN_EXECUTOR:
-                return self.methods.of_program(module)
-            if isinstance(owner, Result):
-                return self.methods.of_contexts(owner.arguments.get(1, "mp_context"), module)
-            return self.methods.of_program(module)
-        return self.methods.of_callee(callee, module)
+        elif api.kind == "executor":
+            source = arguments.get(1, "mp_context")
+        elif isinstance(owner, Result) and api is not apis.RUN_IN_EXECUTOR:
+            source = owner.arguments.get(1, "mp_context")
+        return methods.of_contexts(source, module), methods.is_default_context(source)
 
     def _aliases(self, module: Module) -> set[str]:
         """Other names under which a module calls what the tables list."""
@@ -278,8 +291,8 @@ class Crossings:
                     continue
                 holder = Arguments(arguments.call, arguments.frame)
                 holder.positional = [Source(arguments.call, arguments.frame)]
-                methods = self._process_methods(made, module)
-                yield Call(process, arguments.call, arguments.frame.module, arguments.frame, holder, methods)
+                methods = self.process_methods(made, module)
+                yield Call(process, arguments.call, arguments.frame.module, arguments.frame, holder, *methods)
         for node in module.calls.get("start", ()):
             if isinstance(node.func, ast.Attribute):
                 yield from self._started(node, node.func.value, module, process)
@@ -291,7 +304,7 @@ class Crossings:
             if isinstance(value, Instance) and self.is_process(value.cls):
                 holder = Arguments(node, frame)
                 holder.positional = [Source(receiver, frame)]
-                yield Call(process, node, module, frame, holder, self._process_methods(value.cls, module))
+                yield Call(process, node, module, frame, holder, *self.process_methods(value.cls, module))
                 return
 
     def process_classes(self, module: Module) -> Iterator[Class]:
@@ -308,11 +321,12 @@ class Crossings:
             for base in self.outline.mro(cls)
         )
 
-    def _process_methods(self, cls: Class, module: Module) -> frozenset[str]:
+    def process_methods(self, cls: Class, module: Module) -> tuple[frozenset[str], bool]:
+        """The methods by which a subclass of Process starts, and whether the program chose none of them."""
         for base in self.evaluator.mro(cls):
             if isinstance(base, Member | External) and (mp_name(base) in apis.PROCESS_CLASSES):
-                return self.methods.of_callee(base, module)
-        return self.methods.of_program(module)
+                return self.methods.of_callee(base, module), self.methods.is_default(base)
+        return self.methods.of_program(module), True
 
 
 def has_no_workers(evaluator: Evaluator, arguments: Arguments) -> bool:

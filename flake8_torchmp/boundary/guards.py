@@ -21,13 +21,14 @@ PLATFORM_FLAGS = frozenset("is_windows windows on_windows is_win is_posix is_lin
 def is_guarded(evaluator: Evaluator, node: ast.AST, module: Module, frame: Frame | None = None) -> bool:
     """Whether a node runs only in the main process."""
     return any(
-        _tells_main(evaluator, fact, module, frame) for condition in conditions(node) for fact in facts(condition)
+        tells_main(evaluator, fact, module, frame) for condition in conditions(node) for fact in facts(condition)
     )
 
 
-def _tells_main(
+def tells_main(
     evaluator: Evaluator, fact: Condition, module: Module, frame: Frame | None = None, depth: int = 0
 ) -> bool:
+    """Whether a fact holds in the main process alone."""
     test, holds = fact
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         sides = [test.left, test.comparators[0]]
@@ -52,7 +53,7 @@ def _tells_main(
 def _all_tell(evaluator: Evaluator, test: ast.expr | None, module: Module, depth: int) -> bool:
     if test is None:
         return False
-    return any(_tells_main(evaluator, fact, module, None, depth + 1) for fact in facts(Condition(test, True)))
+    return any(tells_main(evaluator, fact, module, None, depth + 1) for fact in facts(Condition(test, True)))
 
 
 def _is_main_test(sides: list[ast.expr], evaluator: Evaluator, module: Module, frame: Frame | None) -> bool:

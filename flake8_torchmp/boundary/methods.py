@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from flake8_torchmp.semantics.calls import Arguments
+from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions
 from flake8_torchmp.semantics.module import Module
@@ -43,6 +43,11 @@ class StartMethods:
             self._program[module.path] = self.default
             known = self._program[module.path] = self.evaluator.alone(lambda: self._set_by_program(module))
         return known
+
+    def may_be_set_by_program(self, module: Module) -> bool:
+        """Whether a program that uses a module sets a start method, under whatever conditions."""
+        codebase = self.evaluator.codebase
+        return any(codebase.matches(path, _SETTING) for path in codebase.users([module.path]))
 
     def _set_by_program(self, module: Module) -> frozenset[str]:
         codebase = self.evaluator.codebase
@@ -121,6 +126,21 @@ class StartMethods:
                 return frozenset((CONTEXT_CLASSES[name],))
         return self.of_program(module)
 
+    def is_default(self, callee: Value) -> bool:
+        """Whether what is called belongs to the default context: `mp.Process`, `mp.get_context().Pool`."""
+        if isinstance(callee, Member):
+            owner = callee.owner
+            if not isinstance(owner, Result) or mp_name(owner.callee) != "get_context":
+                return False
+            return self.is_default_context(owner.arguments.get(0, "method")) and not owner.arguments.is_open
+        return isinstance(callee, External) and bool(bare(callee.name)) and bare(callee.name) not in CONTEXT_CLASSES
+
+    def is_default_context(self, source: Source | None) -> bool:
+        """Whether an argument like `multiprocessing_context=` leaves the choice to the program."""
+        return source is None or all(
+            isinstance(value, Constant) and value.value is None for value in self.evaluator.of(source)
+        )
+
     def of_start_processes(self, name: str, arguments: Arguments) -> frozenset[str]:
         """torch's own launchers: spawn unless told otherwise; `spawn` never does anything else."""
         source = arguments.get(5, "start_method")
@@ -142,3 +162,17 @@ def is_context(value: Value) -> bool:
     return isinstance(value, Result) and (
         mp_name(value.callee) == "get_context" or mp_name(value.callee).endswith("Context")
     )
+
+
+def asks_whether_set(evaluator: Evaluator, node: ast.AST, frame: Frame) -> bool:
+    """Whether a test on the way to a node asks if a start method has been set: `get_start_method(allow_none=True)`."""
+    for condition in conditions(node):
+        for part in ast.walk(condition.test):
+            if isinstance(part, ast.Name | ast.Call | ast.Attribute):
+                for value in evaluator.values(part, frame):
+                    if isinstance(value, Result) and mp_name(value.callee) == "get_start_method":
+                        if value.arguments.get(0, "allow_none") is not None:
+                            return True
+                    elif isinstance(value, External) and value.name.endswith("context._default_context"):
+                        return True
+    return False

@@ -15,6 +15,7 @@ from flake8_torchmp.semantics.values import Class, Function, Hop, Instance, Valu
 from flake8_torchmp.settings import Settings
 
 from .apis import DEFERRED, Api
+from .context_arguments import ContextArguments
 from .crossings import Crossings
 from .dataset_arguments import DatasetArgument, DatasetArguments
 from .datasets import UNSEEN_LOADER, Datasets
@@ -33,6 +34,7 @@ from .sharding import Sharding
 from .starts import Starts
 from .state import State
 from .target_arguments import TargetArguments
+from .timeline import Timeline
 from .unpicklables import Unpicklables
 from .workers import Workers
 
@@ -71,6 +73,8 @@ class Model:
             self.evaluator, self.outline, self.crossings, self.methods, self.datasets, settings.worker_functions
         )
         self.starts = Starts(self.evaluator, self.outline, self.crossings, self.methods)
+        self.timeline = Timeline(self.evaluator, self.outline, self.methods, self.starts, self.workers)
+        self.context_arguments = ContextArguments(self.evaluator, self.crossings)
         self.phases = Phases(self.outline)
         self.state = State(self.outline, self.phases)
         self.sharding = Sharding(self.outline, self.evaluator, self.workers, self.datasets)

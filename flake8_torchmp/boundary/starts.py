@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import classes
-from flake8_torchmp.semantics.calls import Frame
+from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import COMPREHENSIONS, FUNCTIONS, Module, Place, Scope, body_nodes, children, up
 from flake8_torchmp.semantics.values import (
@@ -43,6 +43,10 @@ class Start(NamedTuple):
     module: Module
     text: str
     methods: frozenset[str]
+    by_default: bool
+    """Whether the program chose no context for it."""
+    loader: Result | Instance | None = None
+    """The loader that is iterated, if that is what starts them."""
 
 
 class Starts:
@@ -68,7 +72,7 @@ class Starts:
 
     def at_import(self, module: Module) -> Iterator[tuple[ast.AST, Start]]:
         """What starts processes when a module is imported: the node at module level, and the start it leads to."""
-        self._with_loaders = self._has_loaders(module)
+        self._with_loaders = self.has_loaders(module)
         frame = self.evaluator.frame_of(module.scope)
         for node in import_nodes(module):
             if not isinstance(node, (*INTERESTING, *LOOPS)) or is_guarded(self.evaluator, node, module):
@@ -99,7 +103,7 @@ class Starts:
                 return True
         return False
 
-    def _has_loaders(self, module: Module) -> bool:
+    def has_loaders(self, module: Module) -> bool:
         """Whether a module, or one that it imports, also by way of others, makes a loader."""
         codebase = self.evaluator.codebase
         pending, seen = [module.path], {module.path}
@@ -151,6 +155,10 @@ class Starts:
                         return True
         return False
 
+    def of_one(self, node: ast.AST, frame: Frame) -> Start | None:
+        """The start that one node is, whatever the functions that it calls start."""
+        return self.of_node(node, frame, DEEPEST)
+
     def of_node(self, node: ast.AST, frame: Frame, depth: int) -> Start | None:
         """The start that evaluating one node leads to, itself or in what it calls."""
         if isinstance(node, ast.Call):
@@ -195,13 +203,18 @@ class Starts:
         return None
 
     def _loader_start(self, loader: Result | Instance, node: ast.AST, frame: Frame) -> Start | None:
-        methods = self._loader_methods(loader, frame.module)
-        return Start(node, frame.module, "iterates a DataLoader with workers", methods)
-
-    def _loader_methods(self, loader: Value, module: Module) -> frozenset[str]:
-        arguments = loader.arguments if isinstance(loader, Result | Instance) else None
+        arguments = self._loader_arguments(loader)
         source = arguments.get(11, "multiprocessing_context") if arguments is not None else None
-        return self.methods.of_contexts(source, module)
+        methods = self.methods.of_contexts(source, frame.module)
+        by_default = self.methods.is_default_context(source)
+        return Start(node, frame.module, "iterates a DataLoader with workers", methods, by_default, loader)
+
+    def _loader_arguments(self, loader: Result | Instance) -> Arguments | None:
+        """With what torch's own class is made."""
+        for base, arguments in classes.library_init(self.evaluator, loader) if isinstance(loader, Instance) else ():
+            if base in self.crossings.loaders:
+                return arguments
+        return loader.arguments
 
     def _loader_in(self, value: Value, depth: int = 0) -> Result | Instance | None:
         """A loader with workers that a value is, or that iterating it iterates."""
@@ -256,24 +269,30 @@ class Starts:
         module = frame.module
         name = mp_name(callee)
         if name in ("Pool", "Manager"):
-            return Start(node, module, f"{name}() starts processes", self.methods.of_callee(callee, module))
+            by_default = self.methods.is_default(callee)
+            return Start(node, module, f"{name}() starts processes", self.methods.of_callee(callee, module), by_default)
         if name in ("spawn", "start_processes"):
             arguments = self.evaluator.arguments(node, frame)
-            return Start(node, module, f"{name}() starts processes", self.methods.of_start_processes(name, arguments))
+            methods = self.methods.of_start_processes(name, arguments)
+            return Start(node, module, f"{name}() starts processes", methods, False)
         if isinstance(callee, Member):
             owner = callee.owner
             if is_executor(owner) and callee.name in apis.EXECUTOR_TASKS:
                 assert isinstance(owner, Result)
-                methods = self.methods.of_contexts(owner.arguments.get(1, "mp_context"), module)
-                return Start(node, module, f"the executor's {callee.name}() starts processes", methods)
+                context = owner.arguments.get(1, "mp_context")
+                methods = self.methods.of_contexts(context, module)
+                by_default = self.methods.is_default_context(context)
+                return Start(node, module, f"the executor's {callee.name}() starts processes", methods, by_default)
             if callee.name == "run_in_executor" and is_given_executor(
                 self.evaluator, self.evaluator.arguments(node, frame)
             ):
-                return Start(node, module, "run_in_executor() starts processes", self.methods.of_program(module))
+                return Start(node, module, "run_in_executor() starts processes", self.methods.of_program(module), True)
             if callee.name == "start" and isinstance(owner, Result) and mp_name(owner.callee) in apis.PROCESS_CLASSES:
-                return Start(node, module, "Process.start()", self.methods.of_callee(owner.callee, module))
+                by_default = self.methods.is_default(owner.callee)
+                return Start(node, module, "Process.start()", self.methods.of_callee(owner.callee, module), by_default)
             if callee.name == "start" and isinstance(owner, Instance) and self.crossings.is_process(owner.cls):
-                return Start(node, module, f"{owner.cls.scope.name}.start()", self.methods.of_program(module))
+                methods, by_default = self.crossings.process_methods(owner.cls, module)
+                return Start(node, module, f"{owner.cls.scope.name}.start()", methods, by_default)
             if apis.LAUNCHERS.fullmatch(qualified(callee)):
                 return self._launched(node, frame)
         if isinstance(callee, External) and callee.name in apis.CONSUMERS:

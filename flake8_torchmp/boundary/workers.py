@@ -15,6 +15,7 @@ from flake8_torchmp.semantics.values import Class, Function, Instance, Method, P
 
 from . import apis
 from .crossings import Crossings
+from .daemons import Daemons
 from .datasets import Datasets
 from .methods import StartMethods
 
@@ -36,6 +37,8 @@ class WorkerFunction(NamedTuple):
     """In words: `Pairs.__getitem__`, `Pool.map(func=)`."""
     methods: frozenset[str]
     """The start methods under which the workers may be made."""
+    is_daemon: bool
+    """Whether the workers may not have children."""
     receiver: Value | None = None
     """The object whose method it is, where that is known."""
 
@@ -46,6 +49,7 @@ class Root(NamedTuple):
     kind: str
     text: str
     methods: frozenset[str]
+    is_daemon: bool
 
 
 class Workers:
@@ -62,6 +66,7 @@ class Workers:
         self.outline = outline
         self.crossings = crossings
         self.methods = methods
+        self.daemons = Daemons(evaluator)
         self.datasets = datasets
         self.named = named
         self._of: dict[str, list[WorkerFunction]] = {}
@@ -82,14 +87,14 @@ class Workers:
         return known
 
     def _reached(self, module: Module) -> Iterator[WorkerFunction]:
-        seen: set[tuple[int, str, object]] = set()
+        seen: set[tuple[int, str, object, bool]] = set()
         pending = [
-            WorkerFunction(root.function.scope, root.kind, root.text, root.methods, root.receiver)
+            WorkerFunction(root.function.scope, root.kind, root.text, root.methods, root.is_daemon, root.receiver)
             for root in self.roots(module)
         ]
         while pending and len(seen) < MOST_FUNCTIONS:
             current = pending.pop(0)
-            key = (id(current.scope), current.kind, _class_of(current.receiver))
+            key = (id(current.scope), current.kind, _class_of(current.receiver), current.is_daemon)
             if key in seen:
                 continue
             seen.add(key)
@@ -155,17 +160,18 @@ class Workers:
             if crossing.parameter.keyword in ("worker_init_fn", "initializer"):
                 kind = "initializer"
             is_dataset = crossing.parameter.role == "dataset"
+            is_daemon = self.daemons.of_crossing(crossing)
             for hanging in crossing.hanging if crossing.has_workers else ():
                 if is_dataset and isinstance(hanging.value, Instance):
                     yield from self._sample_roots(hanging.value.cls, crossing.methods)
                 for function, receiver in self._functions(hanging.value):
-                    yield Root(function, receiver, "dataset" if is_dataset else kind, crossing.text, crossing.methods)
+                    kind = "dataset" if is_dataset else kind
+                    yield Root(function, receiver, kind, crossing.text, crossing.methods, is_daemon)
         for cls in self.crossings.process_classes(module):
             run = classes.find_method(self.outline, cls, "run")
             if run is not None:
-                yield Root(
-                    run, Instance(cls, None), "process", f"{cls.scope.name}.run", self.methods.of_program(module)
-                )
+                text, methods = f"{cls.scope.name}.run", self.methods.of_program(module)
+                yield Root(run, Instance(cls, None), "process", text, methods, self.daemons.of_class(cls))
         for cls in self.datasets.of(module):
             if not self.datasets.are_used_in_parent_alone(cls):
                 yield from self._sample_roots(cls, self.methods.of_program(module))
@@ -175,7 +181,7 @@ class Workers:
             if any(fnmatch.fnmatch(name, pattern) for pattern in self.named):
                 assert scope.parent is not None
                 function = Function(scope, self.evaluator.frame_of(scope.parent))
-                yield Root(function, None, "task", name, self.methods.of_program(module))
+                yield Root(function, None, "task", name, self.methods.of_program(module), False)
 
     def _sample_roots(self, cls: Class, methods: frozenset[str]) -> Iterator[Root]:
         names = [*SAMPLE_METHODS]
@@ -187,7 +193,7 @@ class Workers:
         for name in names:
             method = classes.find_method(self.outline, cls, name)
             if method is not None:
-                yield Root(method, Instance(cls, None), "dataset", f"{cls.scope.name}.{name}", methods)
+                yield Root(method, Instance(cls, None), "dataset", f"{cls.scope.name}.{name}", methods, True)
 
     def _functions(self, value: Value) -> Iterator[tuple[Function, Value | None]]:
         """The function of the project that calling a value runs."""

@@ -107,7 +107,7 @@ def test_a_fix_that_brings_another_finding_is_undone(install: Install) -> None:
                 document.path,
                 len(document.text),
                 len(document.text),
-                "DataLoader(a, num_workers=2, collate_fn=lambda x: x)\n",
+                "DataLoader(a, num_workers=2, multiprocessing_context='spawn', collate_fn=lambda x: x)\n",
             ),
         )
         return Change(edits, True, "put")

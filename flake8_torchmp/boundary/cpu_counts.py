@@ -1,0 +1,67 @@
+"""Counts of all processors: where a number comes from `os.cpu_count()`, also by way of arithmetic and names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import reaching
+from flake8_torchmp.semantics.module import FUNCTIONS, last_name
+from flake8_torchmp.semantics.values import External, Function, Result, Source
+
+COUNTS = frozenset("os.cpu_count multiprocessing.cpu_count torch.multiprocessing.cpu_count psutil.cpu_count".split())
+CAREFUL = frozenset(("sched_getaffinity", "process_cpu_count", "cpu_affinity"))
+"""Who asks for these knows the difference."""
+DEEPEST = 5
+
+
+def counts_in(evaluator: Evaluator, source: Source, depth: int = 0) -> Iterator[Source]:
+    """The calls that count all processors in an expression and in what its names stand for."""
+    node, frame = source
+    if any(last_name(part) in CAREFUL for part in ast.walk(node)):
+        return
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call):
+            for callee in evaluator.values(part.func, frame):
+                if isinstance(callee, External) and callee.name in COUNTS:
+                    yield Source(part, frame)
+                elif isinstance(callee, Function) and depth < DEEPEST:
+                    inner = evaluator.enter(callee, evaluator.arguments(part, frame))
+                    for statement in callee.scope.returns if inner is not None else ():
+                        if statement.value is not None and inner is not None:
+                            yield from counts_in(evaluator, Source(statement.value, inner), depth + 1)
+        elif isinstance(part, ast.Name | ast.Attribute) and depth < DEEPEST:
+            for value in evaluator.values(part, frame):
+                if isinstance(value, Result) and value.name in COUNTS and isinstance(value.arguments.call, ast.expr):
+                    yield Source(value.arguments.call, value.arguments.frame)
+            if isinstance(part, ast.Name):
+                yield from _named(evaluator, part, frame, depth)
+
+
+def _named(evaluator: Evaluator, name: ast.Name, frame: Frame, depth: int) -> Iterator[Source]:
+    use_scope = frame.module.scope_of(name)
+    scope = evaluator.scope_binding(name.id, use_scope)
+    if scope is None:
+        return
+    inner = evaluator.frame_in(scope, frame)
+    for binding in reaching(scope.bindings[name.id], name, scope, use_scope):
+        if binding.kind == "assign" and binding.value is not None and not binding.path:
+            yield from counts_in(evaluator, Source(binding.value, inner), depth + 1)
+        elif binding.kind == "parameter" and isinstance(scope.node, FUNCTIONS):
+            given = _argument(evaluator, name.id, inner)
+            if given is not None:
+                yield from counts_in(evaluator, given, depth + 1)
+
+
+def _argument(evaluator: Evaluator, name: str, frame: Frame) -> Source | None:
+    """What a parameter is given in a frame, or its default."""
+    parameter = parameters(frame.scope.node)[name]  # type: ignore[arg-type]
+    if frame.arguments is not None:
+        index = None if parameter.index is None else parameter.index - has_receiver(frame.scope)
+        given = frame.arguments.get(index, name)
+        if given is not None:
+            return given
+    outer = frame.closure or evaluator.frame_of(frame.module.scope)
+    return Source(parameter.default, outer) if parameter.default is not None else None

@@ -1,0 +1,322 @@
+"""What has happened before in one run of a program: contexts that are fixed, start methods set, threads started.
+
+What fixes the default context was tried with torch 2.13 on CPython 3.11: everything that is made by it, an executor
+when it is made, a loader when it is iterated, and each process that is spawned or comes from a forkserver, by whatever
+context: its preparation asks for the default method.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import Arguments, Frame
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import Condition
+from flake8_torchmp.semantics.module import Module, Scope, body_nodes, last_name, position
+from flake8_torchmp.semantics.program_order import Mark, State, Walk, contradict, tests_of
+from flake8_torchmp.semantics.values import (
+    Constant,
+    External,
+    Function,
+    Instance,
+    Member,
+    Result,
+    Unknown,
+    Value,
+)
+
+from . import apis
+from .guards import tells_main
+from .methods import ALL, StartMethods, mp_name
+from .starts import Start, Starts
+from .workers import Workers
+
+EVENTS = re.compile(
+    rb"start_method|get_context|multiprocessing|\bProcess|\bPool\b|Executor|\bThread|\bTimer\b|[Ll]oader|\.spawn\b"
+)
+PROCESSES = re.compile(rb"multiprocessing|\bProcess|Loader|\.spawn\b|\bTrainer\b")
+THREADS = frozenset(("threading.Thread", "threading.Timer", "threading._Timer"))
+THREAD_POOLS = frozenset(
+    "multiprocessing.pool.ThreadPool torch.multiprocessing.pool.ThreadPool multiprocessing.dummy.Pool".split()
+)
+THREAD_NAMES = ("Thread", "Timer", "ThreadPoolExecutor", "ThreadPool", "Pool")
+THREAD_EXECUTORS = frozenset(("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor"))
+MANAGERS = frozenset(
+    f"multiprocessing.managers.{name}" for name in ("BaseManager", "SyncManager", "SharedMemoryManager")
+)
+FIXING = apis.PRIMITIVES | {"Pool", "Manager", "get_context"}
+"""What fixes the default context when the default context makes it."""
+NAMES = FIXING | frozenset(
+    "set_start_method get_start_method start submit map join shutdown terminate close ThreadPool ProcessPoolExecutor "
+    "ThreadPoolExecutor spawn start_processes SharedMemoryManager BaseManager SyncManager run_in_executor next iter "
+    "list enumerate tqdm".split()
+)
+CATCHING = frozenset(("", "RuntimeError", "Exception", "BaseException"))
+"""What catches "context has already been set"."""
+ENDING = frozenset("join shutdown terminate close".split())
+MOST_CALLERS = 40
+
+
+class Moment(NamedTuple):
+    """A place of the program that some run comes to, with all that may have happened before."""
+
+    node: ast.AST
+    module: Module
+    before: State
+    start: Start | None
+    """Whether processes are started there."""
+
+
+class Timeline:
+    def __init__(
+        self, evaluator: Evaluator, outline: Evaluator, methods: StartMethods, starts: Starts, workers: Workers
+    ) -> None:
+        self.evaluator = evaluator
+        self.outline = outline
+        self.methods = methods
+        self.starts = starts
+        self.workers = workers
+        self._events: dict[tuple[str, int, int], bool] = {}
+
+    def of(self, scopes: list[Scope]) -> dict[int, Moment]:
+        """The moments of all runs that come to some functions, by the node at which they are."""
+        found: dict[int, Moment] = {}
+        for root, is_main in self._roots(scopes):
+            if not self.evaluator.codebase.leads_to(root.module.path, PROCESSES):
+                continue
+            walk = _Run(self, found)
+            state = walk.module(root.module, frozenset(), is_main=is_main)
+            if root.is_function:
+                walk.function(self.evaluator.frame_of(root), state)
+        return found
+
+    def _roots(self, scopes: list[Scope]) -> list[tuple[Scope, bool]]:
+        """Where runs begin that come to a function: modules, and functions that nobody calls."""
+        found: dict[int, tuple[Scope, bool]] = {}
+        pending = list(scopes)
+        seen: set[int] = set()
+        while pending and len(seen) < MOST_CALLERS:
+            scope = pending.pop(0)
+            if id(scope) in seen:
+                continue
+            seen.add(id(scope))
+            function = scope.enclosing_function()
+            if function is None:
+                found[id(scope.module)] = (scope.module.scope, True)
+                continue
+            callers = [
+                arguments.frame.scope
+                for arguments, _ in self.evaluator.callers.of(function)
+                if isinstance(arguments.call, ast.Call)
+            ]
+            if not callers:
+                found[id(function)] = (function, False)
+            pending += callers
+        return list(found.values())
+
+    def forked_after_threads(self, module: Module) -> Iterator[tuple[Moment, Mark]]:
+        """Where processes are, or may by default be, forked while a thread of a module runs."""
+        scopes = list(self._threading_scopes(module))
+        for moment in self.of(scopes).values() if scopes else ():
+            start = moment.start
+            if (
+                start is None
+                or "fork" not in start.methods
+                or (not start.by_default and len(start.methods) == len(ALL))
+            ):
+                continue
+            threads = [mark for mark in moment.before if mark.kind == "thread" and mark.made_in is module]
+            if threads:
+                yield moment, min(threads, key=lambda mark: position(mark.node))
+
+    def _threading_scopes(self, module: Module) -> Iterator[Scope]:
+        """The functions that make threads of a module's, as far as names say."""
+        for name in THREAD_NAMES:
+            for call in module.calls_of(name):
+                yield module.scope_of(call)
+        for node in module.classes:
+            scope = module.scopes[node]
+            if any(last_name(base) in module.names_of("Thread") for base in node.bases):
+                for _, arguments in self.evaluator.callers.constructions(scope):
+                    yield arguments.frame.scope
+
+    def has_events(self, function: Function) -> bool:
+        """Whether a function, or one that it calls, does anything that counts."""
+        known = self._events.get(function.scope.place)
+        if known is None:
+            known = self._events[function.scope.place] = self._search(function.scope)
+        return known
+
+    def _search(self, scope: Scope) -> bool:
+        with_loaders = self.starts.has_loaders(scope.module)
+        pending, seen = [scope], {scope.place}
+        while pending and len(seen) < MOST_CALLERS:
+            current = pending.pop()
+            for node in body_nodes(current.node):  # type: ignore[arg-type]
+                if isinstance(node, ast.Call) and not NAMES.isdisjoint(current.module.names_of(last_name(node.func))):
+                    return True
+                if with_loaders and isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+                    return True
+            for callee, _ in self.workers.callees(current, None):
+                if callee.scope.place not in seen:
+                    seen.add(callee.scope.place)
+                    pending.append(callee.scope)
+        return False
+
+
+class _Run(Walk):
+    def __init__(self, timeline: Timeline, moments: dict[int, Moment]) -> None:
+        super().__init__(timeline.evaluator)
+        self.timeline = timeline
+        self.moments = moments
+
+    def may_matter(self, function: Function) -> bool:
+        return self.timeline.has_events(function)
+
+    def may_matter_at_import(self, path: str) -> bool:
+        return self.evaluator.codebase.leads_to(path, EVENTS)
+
+    def tells_main(self, fact: Condition, module: Module) -> bool:
+        return tells_main(self.evaluator, fact, module)
+
+    def event(self, node: ast.AST, frame: Frame, state: State) -> State:
+        self.evaluator.steps = 0
+        start = self.timeline.starts.of_one(node, frame)
+        if not isinstance(node, ast.Call):
+            return self._started(start, node, frame, state) if start is not None else state
+        for callee in self.evaluator.values(node.func, frame):
+            state = self._called(callee, node, frame, state)
+        return self._started(start, node, frame, state) if start is not None else state
+
+    def left(self, node: ast.With | ast.AsyncWith, frame: Frame, state: State) -> State:
+        for item in node.items:
+            for value in self.evaluator.values(item.context_expr, frame):
+                state = _without(state, value)
+        return state
+
+    def _called(self, callee: Value, node: ast.Call, frame: Frame, state: State) -> State:
+        name = mp_name(callee)
+        methods = self.timeline.methods
+        if name == "set_start_method":
+            if not any(CATCHING & caught for caught in self.caught):
+                self._record(node, frame, state, None)
+            arguments = self.evaluator.arguments(node, frame)
+            kind = "forced" if is_forced(self.evaluator, arguments) else "set"
+            return self._marked(state, kind, node, frame, "set_start_method()")
+        if name == "get_start_method":
+            arguments = self.evaluator.arguments(node, frame)
+            if not methods.is_default(callee) or arguments.get(0, "allow_none") is not None or arguments.is_open:
+                return state
+            return self._marked(state, "fixed", node, frame, "get_start_method()")
+        if name in FIXING and methods.is_default(callee):
+            if name == "get_context" and not self._is_default_context(node, frame):
+                return state
+            self._record(node, frame, state, None)
+            return self._marked(state, "fixed", node, frame, f"{name}()")
+        if isinstance(callee, External):
+            return self._of_library(callee.name, node, frame, state)
+        if isinstance(callee, Member):
+            return self._of_member(callee, node, frame, state)
+        if isinstance(callee, Unknown) and last_name(node.func) == "join" and not node.args:
+            return frozenset(mark for mark in state if mark.kind != "thread")  # it may be any thread
+        return state
+
+    def _is_default_context(self, node: ast.Call, frame: Frame) -> bool:
+        source = self.evaluator.arguments(node, frame).get(0, "method")
+        if source is None:
+            return not self.evaluator.arguments(node, frame).is_open
+        return all(isinstance(v, Constant) and v.value is None for v in self.evaluator.of(source))
+
+    def _of_library(self, name: str, node: ast.Call, frame: Frame, state: State) -> State:
+        if name in THREAD_POOLS:
+            state = self._marked(state, "fixed", node, frame, f"{name.rpartition('.')[2]}()")
+            return self._marked(state, "thread", node, frame, f"{name.rpartition('.')[2]}()", None, id(node))
+        if name in MANAGERS:
+            return self._marked(state, "fixed", node, frame, f"{name.rpartition('.')[2]}()")
+        if name in apis.EXECUTORS:
+            arguments = self.evaluator.arguments(node, frame)
+            if arguments.get(1, "mp_context") is None and not arguments.is_open:
+                return self._marked(state, "fixed", node, frame, "ProcessPoolExecutor()")
+        return state
+
+    def _of_member(self, callee: Member, node: ast.Call, frame: Frame, state: State) -> State:
+        owner = callee.owner
+        if callee.name in ENDING:
+            return _without(state, owner)
+        if callee.name == "start" and self._is_thread(owner):
+            return self._marked(state, "thread", node, frame, "a thread", owner)
+        if callee.name in ("submit", "map") and isinstance(owner, Result) and owner.name in THREAD_EXECUTORS:
+            return self._marked(state, "thread", node, frame, "a ThreadPoolExecutor", owner)
+        return state
+
+    def _is_thread(self, value: Value) -> bool:
+        if isinstance(value, Instance):
+            return not THREADS.isdisjoint(classes.library_bases(self.evaluator, value.cls))
+        return isinstance(value, Result) and value.name in THREADS
+
+    def _started(self, start: Start, node: ast.AST, frame: Frame, state: State) -> State:
+        key = _executor_key(node, frame, self.evaluator)
+        if key and any(mark.kind == "executor" and mark.key == key for mark in state):
+            return state  # its processes are there
+        self._record(node, frame, state, start)
+        if key:
+            state = self._marked(state, "executor", node, frame, "", None, key)
+        if start.by_default or not start.methods <= {"fork"}:
+            return self._marked(state, "fixed", node, frame, start.text)
+        return state
+
+    def _marked(
+        self, state: State, kind: str, node: ast.AST, frame: Frame, text: str, about: Value | None = None, key: int = 0
+    ) -> State:
+        if any(mark.node is node and mark.kind == kind for mark in state):
+            return state
+        made_in = frame.module
+        if about is not None:
+            key = _key(about)
+            made_in = about.cls.scope.module if isinstance(about, Instance) else _module_of(about) or made_in
+        return state | {Mark(kind, key, node, frame.module, text, made_in, tests_of(self.tests))}
+
+    def _record(self, node: ast.AST, frame: Frame, state: State, start: Start | None) -> None:
+        known = self.moments.get(id(node))
+        tests = tests_of(self.tests)
+        before = frozenset(mark for mark in state if not contradict(mark.tests, tests))
+        if known is not None:
+            before |= known.before
+            start = start if start is not None and "fork" in start.methods else known.start or start
+        self.moments[id(node)] = Moment(node, frame.module, before, start)
+
+
+def is_forced(evaluator: Evaluator, arguments: Arguments) -> bool:
+    """Whether `set_start_method` may be told to set what is set already."""
+    force = arguments.get(1, "force")
+    if force is None:
+        return arguments.is_open
+    return not all(isinstance(value, Constant) and not value.value for value in evaluator.of(force))
+
+
+def _key(value: Value) -> int:
+    """What tells an object from others: the call that makes it."""
+    if isinstance(value, Result | Instance) and value.arguments is not None:
+        return id(value.arguments.call)
+    return id(value.cls.scope) if isinstance(value, Instance) else 0
+
+
+def _module_of(value: Value) -> Module | None:
+    return value.arguments.frame.module if isinstance(value, Result) else None
+
+
+def _without(state: State, ended: Value) -> State:
+    key = _key(ended)
+    return frozenset(mark for mark in state if mark.kind != "thread" or mark.key != key) if key else state
+
+
+def _executor_key(node: ast.AST, frame: Frame, evaluator: Evaluator) -> int:
+    if isinstance(node, ast.Call):
+        for callee in evaluator.values(node.func, frame):
+            if isinstance(callee, Member) and callee.name in apis.EXECUTOR_TASKS:
+                return _key(callee.owner)
+    return 0

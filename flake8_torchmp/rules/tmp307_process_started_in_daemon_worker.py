@@ -1,0 +1,129 @@
+"""TMP307 process-started-in-daemon-worker: a daemonic worker starts processes of its own
+
+## What happens
+A DataLoader's workers and a Pool's workers are daemonic processes, and so is a Process with `daemon=True`. Daemonic
+processes are killed when their parent ends, and may have no children, which nobody would kill then:
+"daemonic processes are not allowed to have children".
+
+So a dataset's `__getitem__` or a `collate_fn` cannot open a Pool, a Manager or an executor, start a Process, or iterate
+a DataLoader that has workers; nor can a pool's function. With `num_workers=0` the same code works, and the first run
+with workers breaks it.
+
+## Fails
+```python
+import torch
+import torch.multiprocessing as mp
+from torch.utils.data import DataLoader, TensorDataset
+
+
+def score(fold):
+    loader = DataLoader(TensorDataset(torch.ones(4) * fold), num_workers=1)
+    return sum(x.item() for (x,) in loader)
+
+
+if __name__ == "__main__":
+    with mp.Pool(2) as pool:
+        print(pool.map(score, range(3)))
+```
+```text
+AssertionError: daemonic processes are not allowed to have children
+```
+
+## Works
+```python
+from concurrent.futures import ProcessPoolExecutor
+
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+
+def score(fold):
+    loader = DataLoader(TensorDataset(torch.ones(4) * fold), num_workers=1)
+    return sum(x.item() for (x,) in loader)
+
+
+if __name__ == "__main__":
+    with ProcessPoolExecutor(2) as executor:
+        print(list(executor.map(score, range(3))))
+```
+An executor's workers are not daemonic. In a dataset, threads do the same work, or the loader gets more workers.
+
+## What it does not see
+- Processes that installed packages start in a worker.
+- Code behind a test of `get_worker_info()`, `parent_process()` or the current process is trusted to know where it runs.
+- A worker count that nobody in the project names counts as workers.
+
+## How to silence it
+Write `# noqa: TMP307` on the line that starts the processes, ignore the code in setup.cfg (`extend-ignore = TMP307`),
+or for one file with per-file-ignores.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flake8_torchmp.boundary.guards import is_guarded
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.starts import Start
+from flake8_torchmp.boundary.workers import WorkerFunction
+from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.flow import caught_around, conditions
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, body_nodes, last_name
+from flake8_torchmp.semantics.values import Instance, Result
+
+from . import rule
+
+ASKING = frozenset(("get_worker_info", "parent_process", "current_process", "daemon"))
+
+
+@rule("TMP307", "process-started-in-daemon-worker")
+def process_started_in_daemon_worker(module: Module, model: Model) -> Iterator[Finding]:
+    for worker in model.workers.of(module):
+        if worker.is_daemon and model.starts.can_start(worker.scope, True) and not _frees_itself(worker):
+            for start in _starts(worker, model):
+                message = (
+                    f"{start.text} in a worker ({worker.reached_from}) that is daemonic and may have no children: "
+                    "do it in the parent, or with threads"
+                )
+                yield model.finding("TMP307", message, start.node, start.module)
+
+
+def _starts(worker: WorkerFunction, model: Model) -> Iterator[Start]:
+    evaluator, scope = model.evaluator, worker.scope
+    frame = evaluator.frame(scope, None, evaluator.frame_of(scope).closure, worker.receiver)
+    assert isinstance(scope.node, FUNCTIONS)
+    for node in body_nodes(scope.node, nested=False):
+        evaluator.steps = 0
+        inner = evaluator.frame_in(scope.module.scope_of(node), frame)
+        start = model.starts.of_one(node, inner)
+        if start is None or (start.loader is not None and not _is_made_in_worker(start.loader, model)):
+            continue
+        if not _is_considered(node, scope.module, model):
+            yield start
+
+
+def _is_made_in_worker(loader: Result | Instance, model: Model) -> bool:
+    """A loader that the parent made is what some other caller iterates."""
+    made = loader.arguments
+    function = made.frame.scope.enclosing_function() if made is not None else None
+    return function is not None and model.workers.runs(function)
+
+
+def _is_considered(node: ast.AST, module: Module, model: Model) -> bool:
+    if not {"", "AssertionError", "Exception"}.isdisjoint(caught_around(node)):
+        return True
+    return is_guarded(model.evaluator, node, module) or any(
+        last_name(part) in ASKING for condition in conditions(node) for part in ast.walk(condition.test)
+    )
+
+
+def _frees_itself(worker: WorkerFunction) -> bool:
+    """Whether the module takes the mark off: `current_process().daemon = False`."""
+    return any(
+        isinstance(target.value, ast.Constant)
+        and target.value.value is False
+        and target.name in ("daemon", "_daemonic")
+        for changes in worker.scope.module.changes.values()
+        for target in changes
+    )

@@ -1,0 +1,111 @@
+"""TMP801 fork-after-threads: a process is forked while a thread runs
+
+## What happens
+`fork` copies the memory of the parent, and of its threads only the one that forks. A lock that another thread holds at
+that moment is copied as held, and no thread is there in the child that would ever release it. The first use of the lock
+in the child waits for ever: a lock of the program, of logging, of a data base driver, of a memory allocator. It happens
+now and then, when the moment is bad, which makes it hard to find. Python 3.12 and later warn about it.
+
+The rule reports what forks after a thread, a Timer, a ThreadPool or the work of a ThreadPoolExecutor was started and
+before it was joined: a Process, a Pool, a Manager, an executor's first task, the iteration of a DataLoader with
+workers, by a fork context or by default, where a target platform forks by default: Linux before Python 3.14.
+
+## Fails
+```python
+import multiprocessing as mp
+import threading
+import time
+
+LOCK = threading.Lock()
+
+
+def beat():
+    while True:
+        with LOCK:
+            time.sleep(0.5)
+
+
+def square(x):
+    with LOCK:
+        return x * x
+
+
+if __name__ == "__main__":
+    threading.Thread(target=beat, daemon=True).start()
+    time.sleep(0.1)
+    with mp.Pool(2) as pool:
+        print(pool.map_async(square, range(4)).get(timeout=10))
+```
+```text
+multiprocessing.context.TimeoutError
+```
+Without the timeout it would wait for ever.
+
+## Works
+```python
+import multiprocessing as mp
+import threading
+import time
+
+LOCK = threading.Lock()
+
+
+def beat():
+    while True:
+        with LOCK:
+            time.sleep(0.5)
+
+
+def square(x):
+    with LOCK:
+        return x * x
+
+
+if __name__ == "__main__":
+    threading.Thread(target=beat, daemon=True).start()
+    time.sleep(0.1)
+    with mp.get_context("spawn").Pool(2) as pool:
+        print(pool.map(square, range(4)))
+```
+Starting the threads after the processes, or joining them before, works as well.
+
+## What it does not see
+- Threads that installed packages start: progress bars, loggers, clients, the feeder of a `mp.Queue`.
+- Whether a thread ends by itself: only `join`, `shutdown`, `terminate` and the end of a `with` count.
+- Whether the forked code ever touches a lock that the thread holds.
+
+## How to silence it
+Write `# noqa: TMP801` on the line that starts the processes, ignore the code in setup.cfg (`extend-ignore = TMP801`),
+or for one file with per-file-ignores. Where no target forks by default, `torchmp-target-platforms` and
+`torchmp-target-python` say so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.module import Module
+
+from . import rule
+
+THREADS = re.compile(rb"threading|\bThreadPool|multiprocessing\.dummy")
+
+
+@rule("TMP801", "fork-after-threads")
+def fork_after_threads(module: Module, model: Model) -> Iterator[Finding]:
+    if not THREADS.search(module.data):
+        return
+    for moment, thread in model.timeline.forked_after_threads(module):
+        assert moment.start is not None
+        line = getattr(thread.node, "lineno", 1)
+        place = f"line {line}" if thread.module is moment.module else f"{thread.module.name}, line {line}"
+        how = "forks by default on Linux" if moment.start.by_default else "forks"
+        message = (
+            f"{moment.start.text} and {how} while {thread.text} started in {place} runs: locks it holds stay locked in "
+            f"the child: start it after, or choose {model.settings.start_method}"
+        )
+        way = [Step(thread.module.path, line, thread.text)]
+        yield model.finding("TMP801", message, moment.node, moment.module, way)

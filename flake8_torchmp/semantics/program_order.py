@@ -1,0 +1,351 @@
+"""Walks a program in the order in which it runs: through functions that are called, branches, loops, try and with.
+
+What has happened so far is a set of marks. Where ways come together, all marks count that some way brings; a mark
+does not count on a way whose tests contradict those under which it was made. A loop is taken to run at least once.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from . import classes
+from .calls import Frame
+from .evaluate import Evaluator
+from .flow import Condition, caught_around, facts, never_continues
+from .module import COMPREHENSIONS, FUNCTIONS, Module, children
+from .values import Class, Function, Instance, Method, Partial, Value
+
+MOST_STEPS = 20_000
+"""Nodes that one walk visits before it gives up; what it has seen by then is true all the same."""
+
+Tests = frozenset[tuple[str, str, bool]]
+
+
+class Mark(NamedTuple):
+    """Something that has happened."""
+
+    kind: str
+    key: int
+    """Tells one thread or executor from another."""
+    node: ast.AST
+    module: Module
+    text: str
+    made_in: Module
+    """Where what it is about was made: a thread that is started elsewhere."""
+    tests: Tests
+    """What is known to hold where it happened."""
+
+
+State = frozenset[Mark]
+
+
+class Walk:
+    """One run of a program. What matters on the way is said by a subclass."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.tests: list[Condition] = []
+        self.caught: list[set[str]] = []
+        """What the try statements around catch, those of callers too."""
+        self._steps = 0
+        self._is_main: Module | None = None
+        self._imported: set[str] = set()
+        self._returns: list[list[State]] = []
+        self._loops: list[list[State]] = []
+        self._tries: list[list[State]] = []
+        self._known: dict[tuple[int, State], State | None] = {}
+
+    # what a subclass says
+
+    def event(self, node: ast.AST, frame: Frame, state: State) -> State:
+        """What has happened after one node, if it has happened before it."""
+        raise NotImplementedError
+
+    def left(self, node: ast.With | ast.AsyncWith, frame: Frame, state: State) -> State:
+        """What holds after a with statement."""
+        raise NotImplementedError
+
+    def may_matter(self, function: Function) -> bool:
+        """Whether anything in a function can be an event."""
+        raise NotImplementedError
+
+    def may_matter_at_import(self, path: str) -> bool:
+        raise NotImplementedError
+
+    def tells_main(self, fact: Condition, module: Module) -> bool:
+        """Whether a test holds in the main process alone."""
+        raise NotImplementedError
+
+    # the walk
+
+    def module(self, module: Module, state: State, *, is_main: bool) -> State:
+        """Runs a module's own code, as the main program or as an import."""
+        self._imported.add(module.path)
+        outer, self._is_main = self._is_main, module if is_main else self._is_main
+        after = self._body(module.tree.body, self.evaluator.frame_of(module.scope), state)
+        self._is_main = outer
+        return after if after is not None else frozenset()
+
+    def function(self, frame: Frame, state: State) -> State | None:
+        key = (id(frame), state)
+        if key not in self._known:
+            self._known[key] = state
+            node: Any = frame.scope.node
+            if isinstance(node, ast.Lambda):
+                self._known[key] = self._expression(node.body, frame, state)
+            else:
+                self._known[key] = self._body(node.body, frame, state)
+        return self._known[key]
+
+    def _body(self, body: Sequence[ast.stmt], frame: Frame, state: State) -> State | None:
+        loops, self._loops = self._loops, []
+        self._returns.append([])
+        last = self._block(body, frame, state)
+        self._loops = loops
+        return _join([*self._returns.pop(), last])
+
+    def _block(self, block: Sequence[ast.stmt], frame: Frame, state: State | None) -> State | None:
+        added = len(self.tests)
+        for statement in block:
+            if state is None or self._steps > MOST_STEPS:
+                break
+            state = self._statement(statement, frame, state)
+            if isinstance(statement, ast.If) and never_continues(statement.body):
+                left = Condition(statement.test, False)
+                self.tests.append(left)
+                state = _possible(state, tests_of([left])) if state is not None else None
+            elif state is not None and never_continues([statement]):
+                state = None
+        del self.tests[added:]
+        return state
+
+    def _statement(self, node: ast.stmt, frame: Frame, state: State) -> State | None:
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            return self._class_body(node, frame, state) if isinstance(node, ast.ClassDef) else state
+        if isinstance(node, ast.If):
+            return self._branch(node, frame, self._expression(node.test, frame, state))
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While):
+            return self._loop(node, frame, state)
+        if isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
+            return self._try(node, frame, state)
+        if isinstance(node, ast.With | ast.AsyncWith):
+            return self._with(node, frame, state)
+        if isinstance(node, ast.Match):
+            after = self._expression(node.subject, frame, state)
+            arms: list[State | None] = []
+            for case in node.cases:
+                test = (
+                    [ast.Compare(node.subject, [ast.Eq()], [case.pattern.value])]
+                    if isinstance(case.pattern, ast.MatchValue)
+                    else []
+                )
+                arms.append(self._under([Condition(t, True) for t in test], case.body, frame, after))
+            return _join([*arms, after])
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            return self._import(node, frame.module, state)
+        for child in children(node):
+            state = self._expression(child, frame, state)
+        if isinstance(node, ast.Return):
+            self._returns[-1].append(state)
+            return None
+        if isinstance(node, ast.Break | ast.Continue):
+            if self._loops:
+                self._loops[-1].append(state)
+            return None
+        if isinstance(node, ast.Raise):
+            return None
+        return self.event(node, frame, state) if isinstance(node, ast.Assign) else state
+
+    def _class_body(self, node: ast.ClassDef, frame: Frame, state: State) -> State | None:
+        return self._block(node.body, self.evaluator.frame_of(frame.module.scopes[node]), state)
+
+    def _branch(self, node: ast.If, frame: Frame, state: State) -> State | None:
+        found = [
+            self._under([Condition(node.test, holds)], block, frame, state)
+            for holds, block in ((True, node.body), (False, node.orelse))
+            if not self._is_excluded(Condition(node.test, holds), frame)
+        ]
+        return _join(found)
+
+    def _is_excluded(self, condition: Condition, frame: Frame) -> bool:
+        """Whether a test is known to come out the other way."""
+        opposite = Condition(condition.test, not condition.holds)
+        if self._is_main is frame.module:
+            return any(self.tells_main(fact, frame.module) for fact in facts(opposite))
+        if any(self.tells_main(fact, frame.module) for fact in facts(condition)):
+            return True
+        known = self.evaluator.truth(condition.test, frame) if frame.arguments is not None else None
+        return known is not None and known is not condition.holds
+
+    def _under(
+        self, conditions: list[Condition], block: Sequence[ast.stmt], frame: Frame, state: State
+    ) -> State | None:
+        """A block where more is known to hold; marks that were made where the contrary held do not count in it."""
+        self.tests += conditions
+        after = self._block(block, frame, _possible(state, tests_of(conditions)))
+        del self.tests[len(self.tests) - len(conditions) :]
+        return after
+
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, frame: Frame, state: State) -> State | None:
+        header = node.test if isinstance(node, ast.While) else node.iter
+        state = self._expression(header, frame, state)
+        if not isinstance(node, ast.While):
+            state = self.event(node, frame, state)
+        after: State | None = state
+        for _ in range(2):
+            self._loops.append([])
+            once = self._block(node.body, frame, after)
+            after = _join([once, *self._loops.pop()])
+            if after is None:
+                return None
+        return self._block(node.orelse, frame, after)
+
+    def _try(self, node: Any, frame: Frame, state: State) -> State | None:
+        self._tries.append([state])
+        self.caught.append(set(caught_around(node.body[0])))
+        after = self._block(node.body, frame, state)
+        self.caught.pop()
+        reached = _join(self._tries.pop())
+        if after is not None:
+            after = self._block(node.orelse, frame, after)
+        found = [after, *(self._block(handler.body, frame, reached) for handler in node.handlers)]
+        joined = _join(found)
+        if joined is None and reached is not None:
+            self._block(node.finalbody, frame, reached)
+            return None
+        return self._block(node.finalbody, frame, joined)
+
+    def _with(self, node: ast.With | ast.AsyncWith, frame: Frame, state: State) -> State | None:
+        for item in node.items:
+            state = self._expression(item.context_expr, frame, state)
+            state = self._by_method(item.context_expr, "__enter__", frame, state)
+        self.caught.append(set(caught_around(node.body[0])))
+        after = self._block(node.body, frame, state)
+        self.caught.pop()
+        if after is None:
+            return None
+        for item in node.items:
+            after = self._by_method(item.context_expr, "__exit__", frame, after)
+        return self.left(node, frame, after)
+
+    def _by_method(self, expression: ast.expr, name: str, frame: Frame, state: State) -> State:
+        for value in self.evaluator.values(expression, frame):
+            method = classes.find_method(self.evaluator, value.cls, name) if isinstance(value, Instance) else None
+            if method is not None and self.may_matter(method):
+                inner = self.evaluator.frame(method.scope, None, method.closure, value)
+                return self.function(inner, state) or state
+        return state
+
+    def _import(self, node: ast.Import | ast.ImportFrom, module: Module, state: State) -> State:
+        codebase = self.evaluator.codebase
+        wanted = (
+            [(alias.name, 0) for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [(node.module or "", node.level)]
+            + [(f"{node.module}.{alias.name}" if node.module else alias.name, node.level) for alias in node.names]
+        )
+        for name, level in wanted:
+            found = codebase.find(name, module.path, level)
+            path = found[1] if found is not None else ""
+            if not path or path in self._imported or not self.may_matter_at_import(path):
+                continue
+            other = codebase.module(path)
+            if other is not None:
+                outer = self._returns, self._loops, self._tries, self.tests
+                self._returns, self._loops, self._tries, self.tests = [], [], [], []
+                state = self.module(other, state, is_main=False)
+                self._returns, self._loops, self._tries, self.tests = outer
+        return state
+
+    def _expression(self, node: ast.AST, frame: Frame, state: State) -> State:
+        self._steps += 1
+        if isinstance(node, FUNCTIONS) or self._steps > MOST_STEPS:
+            return state
+        if isinstance(node, COMPREHENSIONS):
+            frame = self.evaluator.frame_in(frame.module.scopes[node], frame)
+        for child in children(node):
+            state = self._expression(child, frame, state)
+        if isinstance(node, ast.Call):
+            before, state = state, self._call(node, frame, self.event(node, frame, state))
+            if self._tries and state != before:
+                for collected in self._tries:
+                    collected.append(state)
+        elif isinstance(node, (*COMPREHENSIONS, ast.Starred, ast.YieldFrom)):
+            state = self.event(node, frame, state)
+        return state
+
+    def _call(self, node: ast.Call, frame: Frame, state: State) -> State:
+        """What happens in a function of the project that is called."""
+        self.evaluator.steps = 0
+        after: list[State | None] = []
+        for callee in self.evaluator.values(node.func, frame):
+            inner = self._entered(callee, node, frame)
+            if inner is not None:
+                after.append(self.function(inner, state))
+        joined = _join(after)
+        return state if joined is None else joined
+
+    def _entered(self, callee: Value, node: ast.Call, frame: Frame) -> Frame | None:
+        evaluator = self.evaluator
+        arguments = evaluator.arguments(node, frame)
+        if isinstance(callee, Partial):
+            arguments = evaluator.joined(callee.arguments, arguments)
+            callee = callee.callee
+        if isinstance(callee, Class):
+            instance = Instance(callee, arguments)
+            init = classes.find_method(evaluator, callee, "__init__")
+            if init is None or not self.may_matter(init):
+                return None
+            owner = next(c for c in classes.project_classes(evaluator, callee) if c.scope is init.scope.parent)
+            return classes.init_frame(evaluator, instance, owner)
+        if isinstance(callee, Instance):
+            method = classes.find_method(evaluator, callee.cls, "__call__")
+            if method is None:
+                return None
+            callee = Method(callee, method)
+        function = callee.function if isinstance(callee, Method) else callee
+        if isinstance(function, Function) and self.may_matter(function):
+            return evaluator.enter(callee, arguments)
+        return None
+
+
+def tests_of(conditions: Iterable[Condition]) -> Tests:
+    """Conditions in a form that can be compared: what is tested, what with, and whether it holds."""
+    return frozenset(test for condition in conditions for fact in facts(condition) for test in _as_tests(fact))
+
+
+def _as_tests(fact: Condition) -> Iterator[tuple[str, str, bool]]:
+    test, holds = fact
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        left, right = test.left, test.comparators[0]
+        if isinstance(test.ops[0], ast.Eq | ast.Is):
+            yield ast.dump(left), ast.dump(right), holds
+            return
+        if isinstance(test.ops[0], ast.NotEq | ast.IsNot):
+            yield ast.dump(left), ast.dump(right), not holds
+            return
+    yield ast.dump(test), "", holds
+
+
+def contradict(first: Tests, second: Tests) -> bool:
+    """Whether two sets of tests cannot hold in one run."""
+    for subject, compared, holds in first:
+        for other, with_what, other_holds in second:
+            if subject != other:
+                continue
+            if compared == with_what and holds is not other_holds:
+                return True
+            if compared != with_what and holds and other_holds:
+                return True
+    return False
+
+
+def _possible(state: State, tests: Tests) -> State:
+    return frozenset(mark for mark in state if not contradict(mark.tests, tests))
+
+
+def _join(states: Sequence[State | None]) -> State | None:
+    reached = [state for state in states if state is not None]
+    return frozenset().union(*reached) if reached else None
