@@ -136,6 +136,20 @@ class Workers:
         """Whether a function prepares each worker: an initializer, or called by one."""
         return "initializer" in self._kinds_near(scope.module.path).get(scope.place, ())
 
+    def may_run_in_parent(self, node: ast.AST, module: Module) -> bool:
+        """Whether a place is in sampling or collating code, which the parent runs too, not in what prepares workers."""
+        function = module.scope_of(node).enclosing_function()
+        while function is not None:
+            kinds = self._kinds_near(module.path).get(function.place)
+            if kinds:
+                return bool(kinds & {"dataset", "collate"})
+            owner = function.parent
+            if owner is not None and owner.is_class and function.name in (*SAMPLE_METHODS, *ITERATION_METHODS):
+                assert owner.parent is not None
+                return self.datasets.is_dataset(Class(owner, self.outline.frame_of(owner.parent)))
+            function = owner.enclosing_function() if owner is not None else None
+        return False
+
     def are_set_in_worker(self, variable: Global, state: State) -> bool:
         """Whether worker code binds a variable for itself."""
         return any(

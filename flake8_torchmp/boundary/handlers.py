@@ -1,0 +1,157 @@
+"""Handlers that catch everything, and what they make of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from flake8_torchmp.semantics.module import FUNCTIONS, Scope, ancestors, body_nodes, dotted, last_name, up
+
+BROAD = frozenset(("Exception", "BaseException"))
+TELLING = frozenset(
+    "print log exception error warning warn info debug critical fatal print_exc print_exception format_exc exc_info "
+    "capture_exception write put put_nowait send append add set sleep exit _exit abort kill fail skip update "
+    "emit".split()
+)
+"""Calls that tell somebody, keep what happened, or try again later, by their last name."""
+TIDYING = frozenset(
+    "close remove unlink rmtree rmdir terminate join shutdown kill flush release stop cancel disconnect chmod utime "
+    "get get_nowait recv poll set_num_threads setNumThreads setlocale nice sched_setaffinity signal "
+    "set_sharing_strategy".split()
+)
+"""Calls whose failure changes no sample."""
+BLANK = frozenset("zeros ones full empty zeros_like ones_like full_like empty_like rand randn new tensor array".split())
+
+
+def swallowing(scope: Scope) -> Iterator[ast.AST]:
+    """The handlers of a function that catch everything, and leave no trace of it; broad `suppress` likewise."""
+    for node in body_nodes(scope.node):  # type: ignore[arg-type]
+        if isinstance(node, ast.Try) and not _is_harmless(node.body):
+            for handler in node.handlers:
+                if _is_broad(handler.type) and _goes_on_silently(handler, node):
+                    yield handler
+        elif isinstance(node, ast.With) and not _is_harmless(node.body):
+            for item in node.items:
+                call = item.context_expr
+                if isinstance(call, ast.Call) and last_name(call.func) == "suppress" and any(map(_is_broad, call.args)):
+                    yield call
+
+
+def _is_broad(kind: ast.expr | None) -> bool:
+    if kind is None:
+        return True
+    if isinstance(kind, ast.Tuple):
+        return any(map(_is_broad, kind.elts))
+    return dotted(kind) in BROAD
+
+
+def _is_harmless(body: Sequence[ast.stmt]) -> bool:
+    """Whether a block only imports, tidies up or tries settings."""
+    return all(
+        isinstance(statement, ast.Import | ast.ImportFrom | ast.Pass)
+        or (
+            isinstance(statement, ast.Expr | ast.Assign)
+            and isinstance(statement.value, ast.Call)
+            and last_name(statement.value.func) in TIDYING
+        )
+        for statement in body
+    )
+
+
+def _goes_on_silently(handler: ast.ExceptHandler, around: ast.Try) -> bool:
+    tried = {
+        part.id
+        for statement in around.body
+        for part in ast.walk(statement)
+        if isinstance(part, ast.Name) and part.id not in ("self", "cls", "np", "numpy", "torch")
+    }
+    for statement in handler.body:
+        if isinstance(statement, ast.Raise | ast.Break | ast.Assert | ast.AugAssign | ast.Delete | ast.Global):
+            return False
+        if isinstance(statement, ast.Return | ast.Assign) and _is_marker(statement.value):
+            return False
+        for part in ast.walk(statement):
+            if isinstance(part, ast.Raise | ast.Yield | ast.AugAssign):
+                return False
+            if isinstance(part, ast.Name) and part.id == handler.name:
+                return False
+            if isinstance(part, ast.Call) and (_tells(part) or _tries_otherwise(part, tried)):
+                return False
+            if isinstance(part, ast.Subscript) and dotted(part.value) == "self":
+                return False  # another sample, which is TMP904's
+    return True
+
+
+def _is_marker(value: ast.expr | None) -> bool:
+    """None, a bool or something with a None in it: whoever gets it can tell."""
+    if value is None:
+        return True
+    if isinstance(value, ast.Tuple | ast.List):
+        return any(isinstance(e, ast.Constant) and e.value is None for e in value.elts)
+    return isinstance(value, ast.Constant) and (value.value is None or isinstance(value.value, bool))
+
+
+def _tells(call: ast.Call) -> bool:
+    name = last_name(call.func)
+    return name in TELLING or name.startswith(("log", "warn", "report", "record", "__getitem__"))
+
+
+def _tries_otherwise(call: ast.Call, tried: set[str]) -> bool:
+    """A call that is given what the failing code was given: a second way to the same thing."""
+    if last_name(call.func) in BLANK:
+        return False
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return any(isinstance(part, ast.Name) and part.id in tried for argument in given for part in ast.walk(argument))
+
+
+def retries(scope: Scope) -> Iterator[ast.AST]:
+    """Where a `__getitem__` gives another sample than it was asked for: `return self[index + 1]` and the like."""
+    node = scope.node
+    assert isinstance(node, FUNCTIONS)
+    names = [argument.arg for argument in node.args.args]
+    if len(names) < 2:
+        return
+    receiver, index = names[:2]
+    for part in body_nodes(node):
+        if isinstance(part, ast.Return) and part.value is not None and _is_conditional(part):
+            asked = _asked_again(part.value, receiver)
+            if asked is not None and not (
+                isinstance(asked, ast.Name) and asked.id == index and not _rebinds(part, index)
+            ):
+                yield part
+        elif isinstance(part, ast.ExceptHandler) and _rebinds_in(part, index) and _is_looped(part):
+            yield part
+
+
+def _asked_again(value: ast.expr, receiver: str) -> ast.expr | None:
+    if isinstance(value, ast.Subscript) and dotted(value.value) == receiver:
+        return value.slice
+    if isinstance(value, ast.Call) and last_name(value.func) == "__getitem__" and len(value.args) == 1:
+        return value.args[0]
+    return None
+
+
+def _is_conditional(node: ast.AST) -> bool:
+    return any(isinstance(a, ast.ExceptHandler | ast.If | ast.While) for a in _inside(node))
+
+
+def _inside(node: ast.AST) -> Iterator[ast.AST]:
+    for parent in ancestors(node):
+        if isinstance(parent, FUNCTIONS):
+            return
+        yield parent
+
+
+def _rebinds(node: ast.AST, name: str) -> bool:
+    parent = up(node)
+    return parent is not None and _rebinds_in(parent, name)
+
+
+def _rebinds_in(node: ast.AST, name: str) -> bool:
+    return any(
+        isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store) for part in ast.walk(node)
+    )
+
+
+def _is_looped(node: ast.AST) -> bool:
+    return any(isinstance(a, ast.While | ast.For) for a in _inside(node))

@@ -1,0 +1,332 @@
+"""Samples: where a dataset's method may give None instead of one, and how the loaders of the dataset collate."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import Frame, parameters, receiver_name
+from flake8_torchmp.semantics.command_line import is_choice
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import Condition, conditions, facts, never_continues, reaching
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, dotted, last_name, up
+from flake8_torchmp.semantics.values import (
+    Class,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Method,
+    Result,
+    Unknown,
+    Value,
+    truth_of,
+)
+
+from . import apis
+from .crossings import Crossing, Crossings
+
+COLLATING = frozenset(
+    "torch.utils.data.DataLoader torch.utils.data.dataloader.DataLoader "
+    "torchdata.stateful_dataloader.StatefulDataLoader".split()
+)
+"""Loaders that collate by torch's `default_collate` unless told otherwise."""
+DEFAULT_COLLATE = ("default_collate", "default_convert")
+PASSING = frozenset(
+    f"torch.utils.data.{place}{name}"
+    for place in ("", "dataset.")
+    for name in ("Subset", "ConcatDataset", "random_split")
+)
+"""What hands out the samples of the datasets that it is given."""
+DEEPEST = 3
+
+
+class NoSample(NamedTuple):
+    """A place where a sample, or a part of one, is None."""
+
+    node: ast.AST
+    module: Module
+    text: str
+
+
+def loaders_of(crossings: Crossings, cls: Scope) -> Iterator[Crossing]:
+    """The crossings of all loaders of the project which are given objects of a class, perhaps inside something else."""
+    codebase = crossings.evaluator.codebase
+    for path in codebase.users([cls.module.path]):
+        module = codebase.module(path) if codebase.matches(path, apis.WORDS) else None
+        for crossing in crossings.of(module) if module is not None else ():
+            if crossing.parameter.role == "dataset" and any(
+                isinstance(hanging.value, Instance)
+                and any(c.scope is cls for c in classes.project_classes(crossings.outline, hanging.value.cls))
+                for hanging in crossing.hanging
+            ):
+                yield crossing
+
+
+def is_collating(crossing: Crossing, crossings: Crossings) -> bool:
+    """Whether a loader is one of torch's and known to put samples together by torch's own function."""
+    evaluator = crossings.evaluator
+    values = evaluator.values(crossing.call.func, crossing.frame)
+    if not any(isinstance(v, External) and v.name.removesuffix(".__init__") in COLLATING for v in values):
+        return False
+    arguments = evaluator.arguments(crossing.call, crossing.frame)
+    given = arguments.get(6, "collate_fn")
+    for value in evaluator.of(given) if given is not None else ():
+        is_default = isinstance(value, External) and value.name.rpartition(".")[2] in DEFAULT_COLLATE
+        if not is_default and not (isinstance(value, Constant) and value.value is None):
+            return False
+    size = arguments.get(1, "batch_size")
+    sizes = evaluator.of(size) if size is not None else ()
+    is_unbatched = any(isinstance(value, Constant) and value.value is None for value in sizes)
+    return not is_unbatched and (not arguments.is_open or given is not None)
+
+
+def are_all_collated_by_default(crossings: Crossings, cls: Scope) -> bool:
+    """Whether no loader of the project shows that None was thought of."""
+    return all(is_collating(crossing, crossings) for crossing in loaders_of(crossings, cls))
+
+
+def may_be_sampled_in_parent(crossings: Crossings, cls: Class) -> bool:
+    """Whether a dataset's loaders may have no workers, or the parent is seen to ask it for samples itself."""
+    loaders = list(loaders_of(crossings, cls.scope))
+    return (
+        not loaders
+        or any(_may_have_none(crossings.evaluator, c) for c in loaders)
+        or any(_is_sampled_by(crossings, cls))
+    )
+
+
+def _may_have_none(evaluator: Evaluator, crossing: Crossing) -> bool:
+    count = evaluator.arguments(crossing.call, crossing.frame).get(apis.LOADER_POSITIONS["num_workers"], "num_workers")
+    values = evaluator.of(count) if count is not None else ()
+    return not values or any(not isinstance(v, Constant) or not v.value or is_choice(v) for v in values)
+
+
+def _is_sampled_by(crossings: Crossings, cls: Class) -> Iterator[bool]:
+    """The places where code that is no method of the dataset indexes or iterates an object of it."""
+    evaluator = crossings.evaluator
+    for path in evaluator.codebase.users([cls.scope.module.path]):
+        module = evaluator.codebase.module(path)
+        for node in ast.walk(module.tree) if module is not None else ():
+            sampled: ast.expr | None = None
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+                sampled = node.value
+            elif isinstance(node, ast.For | ast.comprehension):
+                sampled = node.iter
+            elif isinstance(node, ast.Call) and last_name(node.func) in ("list", "iter", "enumerate") and node.args:
+                sampled = node.args[0]
+            if isinstance(sampled, ast.Name) and module is not None:
+                for value in evaluator.values(sampled, evaluator.frame_at(sampled, module)):
+                    if isinstance(value, Instance) and value.cls.scope is cls.scope:
+                        yield True
+
+
+def given_to(evaluator: Evaluator, values: Sequence[Value], depth: int = 0) -> Iterator[Instance]:
+    """The datasets of the project whose samples a loader gets."""
+    for value in values:
+        if isinstance(value, Instance):
+            yield value
+        elif isinstance(value, Result) and depth < DEEPEST and value.name.removesuffix("()") in PASSING:
+            for _, source in value.arguments.all():
+                inner = evaluator.of(source)
+                yield from given_to(evaluator, inner, depth + 1)
+                for _, item in (pair for v in inner for pair in evaluator.items(v)):
+                    yield from given_to(evaluator, evaluator.of(item), depth + 1)
+        elif hasattr(value, "owner") and getattr(value, "name", "") == "[…]" and depth < DEEPEST:
+            yield from given_to(evaluator, (value.owner,), depth + 1)
+
+
+def missing_samples(evaluator: Evaluator, method: Function, frame: Frame) -> Iterator[NoSample]:
+    """Where a sample method, or a helper whose result it returns, gives None."""
+    yield from _Search(evaluator).function(method.scope, frame, 0)
+
+
+class _Search:
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.seen: set[int] = set()
+
+    def function(self, scope: Scope, frame: Frame, depth: int) -> Iterator[NoSample]:
+        node: Any = scope.node
+        if id(scope) in self.seen or not isinstance(node, ast.FunctionDef) or scope.is_generator or is_stub(node):
+            return
+        self.seen.add(id(scope))
+        for statement in scope.returns:
+            if self._is_excluded(statement, scope, frame):
+                continue
+            if statement.value is None:
+                yield NoSample(statement, scope.module, f"{scope.name}() returns None")
+            else:
+                yield from self._expression(statement.value, scope, frame, statement, depth)
+        if not _leaves(node.body):
+            yield NoSample(node, scope.module, f"{scope.name}() can end without a return")
+
+    def _expression(
+        self, node: ast.expr, scope: Scope, frame: Frame, statement: ast.AST, depth: int
+    ) -> Iterator[NoSample]:
+        if isinstance(node, ast.Constant):
+            if node.value is None:
+                yield NoSample(statement, scope.module, f"{scope.name}() returns None")
+        elif isinstance(node, ast.Tuple):
+            for element in node.elts:
+                yield from self._expression(element, scope, frame, statement, depth)
+        elif isinstance(node, ast.Dict):
+            for value in node.values:
+                yield from self._expression(value, scope, frame, statement, depth)
+        elif isinstance(node, ast.IfExp):
+            for branch in (node.body, node.orelse):
+                if not self._is_excluded(branch, scope, frame):
+                    yield from self._expression(branch, scope, frame, statement, depth)
+        elif isinstance(node, ast.Call) and last_name(node.func) == "dict" and not node.args:
+            for keyword in node.keywords:
+                yield from self._expression(keyword.value, scope, frame, statement, depth)
+        elif isinstance(node, ast.Call):
+            yield from self._called(node, scope, frame, depth)
+        elif isinstance(node, ast.Name) and not self._is_asked_for(node.id, statement):
+            yield from self._variable(node, scope, frame, statement, depth)
+
+    def _called(self, node: ast.Call, scope: Scope, frame: Frame, depth: int) -> Iterator[NoSample]:
+        if depth >= DEEPEST:
+            return
+        for callee in self.evaluator.values(node.func, self.evaluator.frame_in(scope.module.scope_of(node), frame)):
+            if isinstance(callee, Function | Method):
+                inner = self.evaluator.enter(callee, self.evaluator.arguments(node, frame))
+                if inner is not None:
+                    yield from self.function(inner.scope, inner, depth + 1)
+
+    def _variable(
+        self, node: ast.Name, scope: Scope, frame: Frame, statement: ast.AST, depth: int
+    ) -> Iterator[NoSample]:
+        if node.id not in scope.bindings or node.id in scope.global_names:
+            return
+        bindings = reaching(scope.bindings[node.id], node, scope, scope.module.scope_of(node))
+        known = {(ast.unparse(fact.test), fact.holds) for fact in _facts(statement)}
+        for binding in bindings:
+            if binding.kind != "assign" or binding.value is None or binding.path or depth > DEEPEST:
+                continue
+            others = [other for other in bindings if other is not binding]
+            if any(
+                all((ast.unparse(fact.test), fact.holds) in known for fact in _facts(other.node)) for other in others
+            ):
+                continue
+            if self._is_excluded(binding.node, scope, frame):
+                continue
+            if isinstance(binding.value, ast.Dict) and _is_filled_later(node.id, scope):
+                continue
+            if isinstance(binding.value, ast.Constant) and _is_looped_away(node.id, scope):
+                continue
+            if not isinstance(binding.value, ast.Name):
+                yield from self._expression(binding.value, scope, frame, statement, depth + 1)
+
+    def _is_asked_for(self, name: str, statement: ast.AST) -> bool:
+        """Whether a test of a variable stands before it is returned."""
+        return any(
+            isinstance(part, ast.Name) and part.id == name for fact in _facts(statement) for part in ast.walk(fact.test)
+        )
+
+    def _is_excluded(self, node: ast.AST, scope: Scope, frame: Frame) -> bool:
+        """Whether a place is known not to be reached, by what the dataset was made with."""
+        if self.evaluator.never(node, frame):
+            return True
+        return any(self._is_not_so(fact, scope, frame) for fact in _facts(node))
+
+    def _is_not_so(self, fact: Condition, scope: Scope, frame: Frame) -> bool:
+        test, holds = fact
+        if _asks_for_range(test, scope):
+            return True
+        if isinstance(test, ast.Attribute) and dotted(test.value) == receiver_name(scope):
+            return all(truth_of(value) is not holds for value in self.evaluator.values(test, frame))
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.left, ast.Attribute):
+            return False
+        other = test.comparators[0]
+        asks = isinstance(test.ops[0], ast.Is) if holds else isinstance(test.ops[0], ast.IsNot)
+        if not asks or not isinstance(other, ast.Constant) or other.value is not None:
+            return False
+        values = self.evaluator.values(test.left, frame)
+        return not any(isinstance(v, Unknown) or (isinstance(v, Constant) and v.value is None) for v in values)
+
+
+def is_stub(node: ast.FunctionDef) -> bool:
+    """Whether a function only stands for those of subclasses."""
+    for statement in node.body:
+        is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        if not isinstance(statement, ast.Pass | ast.Raise) and not is_text:
+            return False
+    return True
+
+
+def _facts(node: ast.AST) -> list[Condition]:
+    return [fact for condition in conditions(node) for fact in facts(condition)]
+
+
+def _asks_for_range(test: ast.expr, scope: Scope) -> bool:
+    """`if index >= len(self)`: a loader never asks for such a sample."""
+    names = set(parameters(scope.node)) - {"self"}  # type: ignore[arg-type]
+    return (
+        isinstance(test, ast.Compare)
+        and dotted(test.left) in names
+        and isinstance(test.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE)
+    )
+
+
+def _is_filled_later(name: str, scope: Scope) -> bool:
+    """Whether entries of a dict are put in, or taken out, after it was made."""
+    return any(
+        change.kind in ("item", "delete", "method")
+        for change in scope.module.changes.get(name, ())
+        if scope.module.scope_of(change.target) is scope
+    )
+
+
+def _is_looped_away(name: str, scope: Scope) -> bool:
+    """`image = None` before `while image is None:`."""
+    return any(
+        isinstance(node, ast.While) and any(isinstance(p, ast.Name) and p.id == name for p in ast.walk(node.test))
+        for node in body_nodes(scope.node)  # type: ignore[arg-type]
+    )
+
+
+def _leaves(block: Sequence[ast.stmt]) -> bool:
+    """Whether the end of a function's body is never reached."""
+    last = block[-1]
+    if isinstance(last, ast.While):
+        is_endless = isinstance(last.test, ast.Constant) and bool(last.test.value)
+        return is_endless and not any(_is_break_of(node, last) for node in ast.walk(last))
+    if isinstance(last, ast.If):
+        if last.orelse:
+            return _leaves(last.body) and _leaves(last.orelse)
+        return _leaves(last.body) and _covers(last)
+    if isinstance(last, ast.With | ast.AsyncWith):
+        return _leaves(last.body)
+    if isinstance(last, ast.Try):
+        handled = all(_leaves(handler.body) for handler in last.handlers)
+        if last.finalbody and _leaves(last.finalbody):
+            return True
+        return handled and (_leaves(last.body) or bool(last.orelse and _leaves(last.orelse)))
+    if isinstance(last, ast.Match):
+        return _is_exhaustive(last) and all(_leaves(case.body) for case in last.cases)
+    if isinstance(last, ast.Assert):
+        return isinstance(last.test, ast.Constant) and not last.test.value
+    return never_continues(block)
+
+
+def _covers(last: ast.If) -> bool:
+    """`if a: return … elif not a: return …`: the second test is the first one's opposite."""
+    outer: Any = up(last)
+    if not isinstance(outer, ast.If) or last not in outer.orelse:
+        return False
+    opposite = ast.unparse(ast.UnaryOp(ast.Not(), outer.test))
+    return ast.unparse(last.test) == opposite
+
+
+def _is_exhaustive(match: ast.Match) -> bool:
+    last = match.cases[-1]
+    return last.guard is None and isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
+
+
+def _is_break_of(node: ast.AST, loop: ast.While) -> bool:
+    if not isinstance(node, ast.Break):
+        return False
+    return next(a for a in ancestors(node) if isinstance(a, (ast.While, ast.For, *FUNCTIONS))) is loop

@@ -1,0 +1,102 @@
+"""TMP602 swallowed-worker-exception: worker code catches everything and goes on without a trace
+
+## What happens
+An exception in worker code is the only way in which a worker can say that something is wrong; torch and the pools
+carry it to the parent. `except Exception:` with `pass`, `continue` or a blank value instead catches the one broken
+file that it was written for, and also the misspelt key, the missing mount, the full disk: training goes on, on zeros.
+
+Catch what is expected, by its name, and let the rest pass; or tell somebody: log it with its traceback, count it,
+return it with the result.
+
+## Fails
+```python
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Patches(Dataset):
+    def __init__(self, records):
+        self.records = records
+
+    def __len__(self):
+        return len(self.records)
+
+    def __getitem__(self, index):
+        try:
+            patch = torch.full((2, 2), float(self.records[index]["value"]))
+        except Exception:
+            patch = torch.zeros(2, 2)
+        return patch
+
+
+if __name__ == "__main__":
+    records = [{"value": 1}, {"Value": 2}, {"value": 3}]
+    (batch,) = DataLoader(Patches(records), batch_size=3, num_workers=1)
+    assert batch[:, 0, 0].tolist() == [1, 2, 3], batch[:, 0, 0]
+```
+```text
+AssertionError: tensor([1., 0., 3.])
+```
+
+## Works
+```python
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Patches(Dataset):
+    def __init__(self, records):
+        self.records = records
+
+    def __len__(self):
+        return len(self.records)
+
+    def __getitem__(self, index):
+        record = self.records[index]
+        try:
+            patch = torch.full((2, 2), float(record.get("value", record.get("Value"))))
+        except TypeError as error:
+            raise KeyError(f"record {index} has no value") from error
+        return patch
+
+
+if __name__ == "__main__":
+    records = [{"value": 1}, {"Value": 2}, {"value": 3}]
+    (batch,) = DataLoader(Patches(records), batch_size=3, num_workers=1)
+    assert batch[:, 0, 0].tolist() == [1, 2, 3], batch[:, 0, 0]
+```
+
+## What it does not see
+- Handlers that leave any trace are taken to be meant: one that raises, logs, prints, appends, counts, uses the
+  exception, returns None or a bool, sets a flag, waits, or tries another way with the same input.
+- Exceptions that are too broad but not everything, such as OSError, and a `finally` that returns.
+
+## How to silence it
+Write `# noqa: TMP602` on the line of the `except` or `suppress`. For a file or a folder use flake8's per-file-ignores
+in setup.cfg, for the project `extend-ignore = TMP602` there, or their counterparts in the tool's own table of
+pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flake8_torchmp.boundary.handlers import swallowing
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.module import Module
+
+from . import rule
+
+
+@rule("TMP602", "swallowed-worker-exception")
+def swallowed_worker_exception(module: Module, model: Model) -> Iterator[Finding]:
+    for worker in model.workers.of(module):
+        for node in swallowing(worker.scope):
+            what = "suppress()" if isinstance(node, ast.Call) else "this handler"
+            message = (
+                f"{what} hides every error of worker code ({worker.reached_from}), so what goes on is silently wrong: "
+                "catch what is expected, or raise, log or return it"
+            )
+            yield model.finding("TMP602", message, node, worker.scope.module)
