@@ -177,6 +177,27 @@ class Model:
                 return hop.node, hop.module
         return definition.node, definition.scope.module
 
+    def imported(self, module: Module) -> dict[str, str]:
+        """A note for codemods: the modules of the project that import this one, if any."""
+        importers = self.codebase.importers(module.path)
+        return {"imported": "\n".join(importers)} if importers else {}
+
+    @staticmethod
+    def notes(handed: HandedOver, definition: Function | Class) -> dict[str, str]:
+        """What a codemod cannot see of a function or class: as what, and where, it is handed over."""
+        node, module, text = handed.place
+        notes: dict[str, str] = {}
+        steps = [hop.text for hop in handed.way if not hop.text.startswith("[")]
+        first = steps[0] if steps else text
+        role = first.rpartition("(")[2].removesuffix("=)") if first.endswith("=)") else first.removeprefix(".")
+        if role.isidentifier():
+            notes["role"] = role
+        if handed.value is definition and not any(step.startswith(".") for step in steps):
+            notes["direct"] = "yes"
+        if module is definition.scope.module:
+            notes["crosses"] = str(getattr(node, "lineno", 0))
+        return notes
+
     def pickled_under(self, handed: HandedOver) -> str:
         """The start methods under which pickling fails, in words."""
         if handed.api.pickles == "always":

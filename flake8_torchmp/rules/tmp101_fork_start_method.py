@@ -88,11 +88,13 @@ from flake8_torchmp.semantics.module import Module
 from . import rule
 
 
-@rule("TMP101", "fork-start-method")
+@rule("TMP101", "fork-start-method", fix="unsafe")
 def fork_start_method(module: Module, model: Model) -> Iterator[Finding]:
     for named in model.method_names.of(module):
         if named.method == "fork":
-            yield model.finding("TMP101", _message(named, model), named.node, named.module, named.way)
+            notes = model.imported(named.module) | {"method": model.settings.start_method}
+            repair = model.repair("another_start_method", named.node, named.module, **notes)
+            yield model.finding("TMP101", _message(named, model), named.node, named.module, named.way, repair=repair)
 
 
 def _message(named: MethodName, model: Model) -> str:

@@ -81,7 +81,7 @@ from . import rule
 CATCHING = {"", "RuntimeError", "Exception", "BaseException"}
 
 
-@rule("TMP102", "start-method-set-at-import")
+@rule("TMP102", "start-method-set-at-import", fix="safe")
 def start_method_set_at_import(module: Module, model: Model) -> Iterator[Finding]:
     for call in module.calls_of("set_start_method"):
         frame = model.evaluator.frame_at(call, module)
@@ -92,7 +92,8 @@ def start_method_set_at_import(module: Module, model: Model) -> Iterator[Finding
                 "set_start_method() runs whenever this module is imported, in spawned children too, which die with "
                 '"context has already been set": move it under the main guard'
             )
-            yield model.finding("TMP102", message, call, module)
+            repair = model.repair("start_method_once", call, module, **model.imported(module))
+            yield model.finding("TMP102", message, call, module, repair=repair)
 
 
 def _may_repeat(call: ast.Call, module: Module, model: Model) -> bool:

@@ -76,7 +76,7 @@ from flake8_torchmp.semantics.module import Module
 from . import rule
 
 
-@rule("TMP104", "start-method-missing-on-platform")
+@rule("TMP104", "start-method-missing-on-platform", fix="safe")
 def start_method_missing_on_platform(module: Module, model: Model) -> Iterator[Finding]:
     if not has_windows(model.settings):
         return
@@ -86,7 +86,8 @@ def start_method_missing_on_platform(module: Module, model: Model) -> Iterator[F
                 f"{named.text} asks for forkserver, which Windows does not have (ValueError: cannot find context): "
                 "choose by get_all_start_methods()"
             )
-            yield model.finding("TMP104", message, named.node, named.module, named.way)
+            repair = model.repair("available_start_method", named.node, named.module)
+            yield model.finding("TMP104", message, named.node, named.module, named.way, repair=repair)
 
 
 def _is_considered(named: MethodName, model: Model) -> bool:

@@ -73,7 +73,7 @@ from flake8_torchmp.semantics.module import Module, statement_of
 from . import rule
 
 
-@rule("TMP201", "missing-main-guard")
+@rule("TMP201", "missing-main-guard", fix="safe or unsafe")
 def missing_main_guard(module: Module, model: Model) -> Iterator[Finding]:
     if model.is_program_file(module):
         return
@@ -89,7 +89,8 @@ def missing_main_guard(module: Module, model: Model) -> Iterator[Finding]:
             Step(module.path, place.lineno, "module level"),
             Step(start.module.path, getattr(start.node, "lineno", 1), start.text),
         ]
-        yield model.finding("TMP201", message, place, module, way, cause="import")
+        repair = model.repair("main_guard", place, module, **model.imported(module))
+        yield model.finding("TMP201", message, place, module, way, cause="import", repair=repair)
         return
 
 

@@ -66,7 +66,7 @@ from flake8_torchmp.semantics.values import Class, Function, Instance, Method, V
 from . import rule
 
 
-@rule("TMP202", "worker-code-under-guard")
+@rule("TMP202", "worker-code-under-guard", fix="safe or unsafe")
 def worker_code_under_guard(module: Module, model: Model) -> Iterator[Finding]:
     for handed in model.handed_over(module):
         definition = _definition(handed.value)
@@ -98,4 +98,6 @@ def _finding(handed: HandedOver, definition: Function | Class, model: Model) -> 
         f"{handed.place[2]} hands it over (spawn, forkserver): define it at module level"
     )
     cause = f"{definition.scope.module.path}:{definition.node.lineno}"
-    return model.finding("TMP202", message, node, module, model.steps(handed.way, handed.place), cause)
+    notes = model.notes(handed, definition)
+    repair = model.repair("local_to_module", definition.node, definition.scope.module, **notes)
+    return model.finding("TMP202", message, node, module, model.steps(handed.way, handed.place), cause, repair)

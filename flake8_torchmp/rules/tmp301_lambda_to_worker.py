@@ -90,7 +90,7 @@ from flake8_torchmp.semantics.values import Function
 from . import rule
 
 
-@rule("TMP301", "lambda-to-worker")
+@rule("TMP301", "lambda-to-worker", fix="safe or unsafe")
 def lambda_to_worker(module: Module, model: Model) -> Iterator[Finding]:
     for handed in model.handed_over(module):
         value = handed.value
@@ -100,4 +100,5 @@ def lambda_to_worker(module: Module, model: Model) -> Iterator[Finding]:
                 f"({model.pickled_under(handed)}): make it a function at module level"
             )
             way = model.steps(handed.way, handed.place)
-            yield model.finding("TMP301", message, value.node, value.scope.module, way)
+            repair = model.repair("lambda_to_function", value.node, value.scope.module, **model.notes(handed, value))
+            yield model.finding("TMP301", message, value.node, value.scope.module, way, repair=repair)

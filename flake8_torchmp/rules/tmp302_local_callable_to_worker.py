@@ -111,14 +111,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import HandedOver, Model
-from flake8_torchmp.findings import Finding
+from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method
 
 from . import rule
 
 
-@rule("TMP302", "local-callable-to-worker")
+@rule("TMP302", "local-callable-to-worker", fix="safe or unsafe")
 def local_callable_to_worker(module: Module, model: Model) -> Iterator[Finding]:
     for handed in model.handed_over(module):
         if handed.is_pickled:
@@ -167,4 +167,14 @@ def _finding(handed: HandedOver, value: Function | Class, name: str, advice: str
         f"({model.pickled_under(handed)}): {advice}"
     )
     cause = f"{value.scope.module.path}:{value.node.lineno}"
-    return model.finding("TMP302", message, node, module, model.steps(handed.way, handed.place), cause)
+    way = model.steps(handed.way, handed.place)
+    return model.finding("TMP302", message, node, module, way, cause, _repair(handed, value, model))
+
+
+def _repair(handed: HandedOver, value: Function | Class, model: Model) -> Repair | None:
+    if isinstance(value, Function) and value.decorated_by is not None:
+        wrapper = value.decorated_by
+        if isinstance(wrapper, Class):
+            return None  # pickle never finds what such an object keeps under its own name
+        return model.repair("wraps_added", wrapper.node, wrapper.scope.module)
+    return model.repair("local_to_module", value.node, value.scope.module, **model.notes(handed, value))

@@ -1,0 +1,141 @@
+"""A lambda becomes a named function at module level, right before the statement that uses it.
+
+Safe where it captures nothing local. What it captures is filled in by functools.partial, and what reads the object of a
+method becomes a method: both unsafe, because a closure looks its names up when it is called. A lambda that only hands
+its arguments on to a function becomes that function, and a lambda that has a name already becomes a `def` in its place.
+Refused where captured names are bound again later, or where the lambda needs the class around it.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import Any
+
+from flake8_torchmp.findings import Repair
+from flake8_torchmp.semantics.module import last_name
+
+from .change import Change, NotFixable
+from .document import Document, Documents
+from .layout import indented
+from .lifting import Lifting
+from .outline import Outline, outline_of
+
+
+def change(repair: Repair, documents: Documents) -> Change:
+    document = documents[repair.path]
+    outline = outline_of(document)
+    node: ast.Lambda = outline.node(repair, ast.Lambda)
+    notes = dict(repair.notes)
+    handed_on = _handed_on(outline, node)
+    if handed_on:
+        edit = outline.edit(*outline.with_parentheses(node), handed_on)
+        return Change((edit,), True, f"the lambda became {handed_on} itself")
+    named = _in_its_place(document, outline, node)
+    if named is not None:
+        return named
+    lifting = Lifting(document, node, notes)
+    return lifting.change("the lambda became the function {name}")
+
+
+def _handed_on(outline: Outline, node: ast.Lambda) -> str:
+    """The function to which a lambda gives exactly its own arguments, if it means the same now as when it is called."""
+    body, arguments = node.body, node.args
+    if not isinstance(body, ast.Call) or arguments.kwonlyargs or arguments.posonlyargs or arguments.defaults:
+        return ""
+    given: list[str] = []
+    for value in body.args:
+        inner = value.value if isinstance(value, ast.Starred) else value
+        if not isinstance(inner, ast.Name):
+            return ""
+        given.append("*" * isinstance(value, ast.Starred) + inner.id)
+    for keyword in body.keywords:
+        if keyword.arg is not None or not isinstance(keyword.value, ast.Name):
+            return ""
+        given.append("**" + keyword.value.id)
+    wanted = [a.arg for a in arguments.args]
+    wanted += ["*" + arguments.vararg.arg] if arguments.vararg else []
+    wanted += ["**" + arguments.kwarg.arg] if arguments.kwarg else []
+    return outline.code(body.func) if given == wanted and wanted and _is_fixed(outline, body.func, node) else ""
+
+
+def _is_fixed(outline: Outline, function: ast.expr, node: ast.Lambda) -> bool:
+    root: ast.expr = function
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name):
+        return False
+    owner = outline.owner(root)
+    if owner is None:
+        return hasattr(builtins, root.id)
+    bindings = owner.bindings[root.id]
+    if not owner.is_module or len(bindings) != 1 or outline.start(bindings[0].node) > outline.start(outline.top(node)):
+        return False
+    if outline.is_guarded(node) and outline.is_guarded(outline.statement(bindings[0].node)):
+        return False
+    definition: Any = bindings[0].node
+    if isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return function is root and not definition.decorator_list
+    if not isinstance(definition, ast.alias):
+        return False
+    statement: Any = outline.parents[definition]
+    origin = statement.module or "" if isinstance(statement, ast.ImportFrom) else definition.name
+    # torch offers plain functions; elsewhere a "function" may be a method of a hidden object with state, as in random
+    return origin.partition(".")[0] == "torch" and last_name(function).islower()
+
+
+def _in_its_place(document: Document, outline: Outline, node: ast.Lambda) -> Change | None:
+    """`name = lambda ...` at module level or in a class is a `def` in the long form."""
+    holder: Any = outline.parents[node]
+    decorator = ""
+    if isinstance(holder, ast.Call) and last_name(holder.func) in ("staticmethod", "classmethod"):
+        decorator, holder = last_name(holder.func), outline.parents[holder]
+    if not isinstance(holder, ast.Assign | ast.AnnAssign):
+        return None
+    target = holder.targets[0] if isinstance(holder, ast.Assign) else holder.target
+    scope = outline.scope_of(holder)
+    if not isinstance(target, ast.Name) or len(getattr(holder, "targets", "1")) > 1 or scope.is_function:
+        return None
+    if scope.is_class and not isinstance(outline.parents[scope.node], ast.Module):
+        return None
+    if not outline.alone_on_its_lines(holder) or (decorator and not scope.is_class):
+        return None
+    if outline.is_guarded(holder):
+        return None
+    lifting = Lifting(document, node, {})
+    lift = lifting.main
+    if lift.captured or lift.defaults or lift.imports or lift.needs:
+        raise NotFixable("its defaults are computed where it stands")
+    lift.name = target.id
+    indent, newline = outline.indent(holder), document.newline
+    text = (f"@{decorator}{newline}" if decorator else "") + lifting.code.definition(lift).removesuffix(newline)
+    text = indented(text, indent, first=False)
+    start, end = outline.start(holder), outline.end(holder)
+    tail = document.text[end : document.line_after(end)].rstrip("\r\n")
+    if tail.strip():
+        head, colon, rest = text.partition(f":{newline}")
+        text, end = head + colon.removesuffix(newline) + tail + newline + rest, end + len(tail)
+    gap = 1 if scope.is_class else 2
+    before, after = _blank_lines(outline, holder)
+    edits = [outline.edit(start, end, text)]
+    if before is not None and before < gap:
+        place = outline.line_offset(outline.line_with_comments(holder))
+        edits.insert(0, outline.edit(place, place, newline * (gap - before)))
+    if after is not None and after < gap:
+        place = document.line_after(end)
+        edits.append(outline.edit(place, place, newline * (gap - after)))
+    return Change(tuple(edits), lifting.captures.is_safe, f"the lambda became the function {target.id}")
+
+
+def _blank_lines(outline: Outline, statement: ast.stmt) -> tuple[int | None, int | None]:
+    """The blank lines above and below a statement; None where nothing stands there."""
+    lines = outline.module.lines
+    first, last = outline.line_with_comments(statement), statement.end_lineno or 0
+    block = outline.block(statement)
+    above = below = 0
+    while first - 2 - above >= 0 and not lines[first - 2 - above].strip():
+        above += 1
+    while last + below < len(lines) and not lines[last + below].strip():
+        below += 1
+    is_first = block[0] is statement and first - 1 - above <= (0 if outline.scope_of(statement).is_module else 10**9)
+    return (None if is_first else above), (None if block[-1] is statement else below)

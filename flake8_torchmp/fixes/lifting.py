@@ -1,0 +1,392 @@
+"""Functions and classes move to module level, where pickle finds them by name.
+
+What they read of the functions around them goes along: other local functions and classes move with them, local imports
+are repeated inside, and what else they capture becomes keyword-only parameters that `functools.partial` fills in, or
+for a class arguments that its instances keep. A function that reads the `self` of a method becomes a method.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from flake8_torchmp.semantics.module import COMPREHENSIONS, DEFINITIONS, MUTATORS, Binding, last_name
+
+from .captures import Captures, Lift
+from .change import Change, Edit, NotFixable
+from .document import Document
+from .layout import indented
+from .moved_code import MovedCode
+from .naming import name_for
+from .outline import Outline, is_function, outline_of
+
+
+class Lifting:
+    """One change: a definition, and those that it needs."""
+
+    def __init__(self, document: Document, node: Any, notes: Mapping[str, str]) -> None:
+        self.document = document
+        self.outline: Outline = outline_of(document)
+        self.text = document.text
+        self.role = notes.get("role", "")
+        self.is_direct = notes.get("direct") == "yes"
+        """Whether it is itself what is handed over, not a part of something."""
+        self.crossing = int(notes.get("crosses", "0"))
+        """The line where it is handed over, if that is in the same file."""
+        self.edits: list[Edit] = []
+        self.imports: list[Edit] = []
+        self.taken_out: list[ast.stmt] = []
+        self.captures = Captures(self.outline)
+        self.main = self.captures.add(node)
+        self.lifts = self.captures.lifts
+        self.code = MovedCode(document, self.lifts, self._handed)
+        self.top = self.outline.top(node)
+        if self.outline.early_exit is not None and self.outline.is_guarded(node):
+            self.top = self.outline.early_exit
+
+    def change(self, what: str) -> Change:
+        self.captures.complete()
+        method = self._method_of_capture()
+        if method is not None:
+            return self._as_method(*method, what=what)
+        plans = [(lift, self._plan(lift)) for lift in self.lifts]
+        self.taken_out = [self.outline.statement(lift.node) for lift, plan in plans if plan == "moved"]
+        for lift, plan in plans:
+            self._replace(lift, plan)
+        ordered = sorted(self.lifts, key=lambda lift: self.outline.start(lift.node))
+        definitions = [self.code.definition(lift) for lift in ordered]
+        edits = (*self.imports, self._inserted(definitions), *self._without_inner(self.edits))
+        return Change(edits, self.captures.is_safe, what.format(name=self.main.name))
+
+    def _plan(self, lift: Lift) -> str:
+        """What becomes of the place of a definition: "expression", "moved" away, or "assigned" the new name."""
+        if lift.binding is None:
+            lift.name = self.document.fresh(self._named(lift))
+            return "expression"
+        name = lift.binding.name
+        statement = self.outline.statement(lift.node)
+        is_only = len(lift.binding.scope.bindings[name]) == 1 and self.outline.alone_on_its_lines(statement)
+        uses = [use for use in self.outline.references(lift.binding) if not self._is_in_lifts(use)]
+        if is_only and (not lift.filled_in() or lift.is_class or self._is_used_at_most_once(lift, uses)):
+            lift.name = name if self._may_keep(name, lift) else self.document.fresh(f"_{name.lstrip('_')}")
+            return "moved"
+        if isinstance(lift.node, ast.Lambda):
+            lift.name = self.document.fresh(self._named(lift))
+            return "expression"
+        lift.name = self.document.fresh(f"_{name.lstrip('_')}")
+        return "assigned"
+
+    def _named(self, lift: Lift) -> str:
+        return name_for(self.outline, lift.node, self.role, is_task=self.is_direct)
+
+    def _is_used_at_most_once(self, lift: Lift, uses: list[ast.Name]) -> bool:
+        return not uses or (len(uses) == 1 and self.outline.start(uses[0]) > self.outline.end(lift.node))
+
+    def _is_in_lifts(self, node: ast.AST) -> bool:
+        return any(
+            self.outline.start(lift.node) <= self.outline.start(node) < self.outline.end(lift.node)
+            for lift in self.lifts
+        )
+
+    def _may_keep(self, name: str, lift: Lift) -> bool:
+        """Whether a name means nothing at module level yet."""
+        assert lift.binding is not None
+        if lift.binding.scope.is_module:
+            return True
+        module = self.outline.module.scope
+        if name in module.bindings or hasattr(builtins, name) or module.star_imports:
+            return False
+        for other in self.outline.all_names:
+            if other.id == name and self.outline.owner(other) in (None, module):
+                return False
+        return not any(other is not lift and other.name == name for other in self.lifts)
+
+    def _replace(self, lift: Lift, plan: str) -> None:
+        statement = self.outline.statement(lift.node)
+        if plan == "expression":
+            start, end = self.outline.with_parentheses(lift.node)
+            self.edits.append(self.outline.edit(start, end, self._use(lift, lift.node)))
+            return
+        if plan == "assigned":
+            start = self.outline.offset(self.outline.first_line(statement), 0) + len(self.outline.indent(statement))
+            value = self._use(lift, statement)
+            self.edits.append(self.outline.edit(start, self.outline.end(statement), f"{statement.name} = {value}"))
+            return
+        self._remove(statement)
+        assert lift.binding is not None
+        for use in self.outline.references(lift.binding):
+            if not self._is_in_lifts(use):
+                self.edits += self._use_edits(lift, use)
+
+    def _use_edits(self, lift: Lift, use: ast.Name) -> list[Edit]:
+        start, end = self.outline.start(use), self.outline.end(use)
+        filled, parent = lift.filled_in(), self.outline.parents[use]
+        renamed = [self.outline.edit(start, end, lift.name)] if lift.name != use.id else []
+        if not filled:
+            return renamed
+        called = parent if isinstance(parent, ast.Call) else None
+        if called is not None:
+            is_made = lift.is_class and called.func is use
+            is_partial = last_name(called.func) == "partial" and called.args[:1] == [use]
+            if is_made or is_partial:
+                self._check_captures(lift, use)
+                return [*renamed, self._more(called, filled)]
+        is_type = called is not None and last_name(called.func) in ("isinstance", "issubclass", "super")
+        if lift.is_class and (is_type or isinstance(parent, ast.ClassDef)):
+            raise NotFixable(f"the class {use.id} is used as a type and captures local names")
+        return [self.outline.edit(start, end, self._use(lift, use))]
+
+    def _more(self, call: ast.Call, filled: list[tuple[str, str]]) -> Edit:
+        """More keyword arguments for a call."""
+        given = ", ".join(f"{name}={value}" for name, value in filled)
+        arguments = [*call.args, *(k.value for k in call.keywords)]
+        end = self.outline.end(call) - 1
+        if not arguments:
+            return self.outline.edit(end, end, given)
+        if len(call.args) == 1 and isinstance(call.args[0], ast.GeneratorExp) and not call.keywords:
+            raise NotFixable("a generator expression is its only argument")
+        last = max(self.outline.end(a) for a in arguments)
+        rest = self.text[last:end]
+        if "#" in rest:
+            raise NotFixable("a comment stands behind the last argument")
+        place = last + len(rest.split(",")[0].rstrip()) if "," in rest else last + len(rest.rstrip())
+        return self.outline.edit(place, place, f", {given}")
+
+    def _use(self, lift: Lift, place: Any) -> str:
+        """What stands for a definition where it is used."""
+        filled = lift.filled_in()
+        if not filled:
+            return lift.name
+        self._check_captures(lift, place)
+        return self._partial(lift.name, filled)
+
+    def _partial(self, name: str, filled: list[tuple[str, str]]) -> str:
+        spelling, edits = self.document.with_import(
+            "from functools import partial", self.outline.cst_top(self.document, self.top)
+        )
+        self.imports += edits
+        return f"{spelling}({name}, {', '.join(f'{key}={value}' for key, value in filled)})"
+
+    def _handed(self, lift: Lift, use: ast.Name) -> list[Edit]:
+        """What a definition becomes in another one that moves: its captures are that one's too."""
+        filled, parent = lift.filled_in(), self.outline.parents[use]
+        is_called = isinstance(parent, ast.Call) and parent.func is use
+        text = lift.name if is_called or not filled else self._partial(lift.name, filled)
+        edits = [self.outline.edit(self.outline.start(use), self.outline.end(use), text)] if text != use.id else []
+        if filled and isinstance(parent, ast.Call) and is_called:
+            edits.append(self._more(parent, filled))
+        return edits
+
+    # captures
+
+    def _check_captures(self, lift: Lift, place: Any) -> None:
+        """A partial holds what a name means now, a closure what it means when it is called."""
+        for name, owner in lift.captured.items():
+            for binding in owner.bindings[name]:
+                self._check_binding(name, binding, place)
+
+    def _check_binding(self, name: str, binding: Binding, place: Any) -> None:
+        if binding.kind == "parameter":
+            return
+        statement = binding.node
+        own = self.outline.owner_from(name, self.outline.scope_of(place))
+        if self.outline.start(statement) > self.outline.start(place):
+            in_comprehension = any(
+                isinstance(a, COMPREHENSIONS) and own and a is own.node for a in self.outline.ancestors(place)
+            )
+            if not (in_comprehension and self._is_consumed(place)):
+                raise NotFixable(f"{name}, which it reads, is bound again later")
+        for loop in self.outline.ancestors(place):
+            if is_function(loop) or isinstance(loop, ast.ClassDef):
+                break
+            if not isinstance(loop, ast.For | ast.AsyncFor | ast.While):
+                continue
+            if loop.lineno <= self.crossing <= (loop.end_lineno or 0):
+                continue  # each round hands its own over
+            if any(item is loop for item in self.outline.ancestors(statement)) and not self._is_consumed(place):
+                raise NotFixable(f"{name}, which it reads, is bound anew in each round of the loop")
+
+    def _is_consumed(self, place: Any) -> bool:
+        """Whether a value goes straight into a call that does more than to keep it."""
+        parent = self.outline.parents[place]
+        if isinstance(parent, ast.keyword):
+            parent = self.outline.parents[parent]
+        return isinstance(parent, ast.Call) and last_name(parent.func) not in MUTATORS
+
+    # methods
+
+    def _method_of_capture(self) -> tuple[ast.ClassDef, Any, str] | None:
+        """The class, method and first parameter where the one thing that moves reads the object of a method."""
+        for lift in self.lifts:
+            for name, owner in lift.captured.items():
+                method: Any = owner.node
+                if not isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
+                    continue
+                cls = self.outline.parents[method]
+                arguments = [*method.args.posonlyargs, *method.args.args]
+                decorators = {last_name(d) for d in method.decorator_list}
+                if not isinstance(cls, ast.ClassDef) or not arguments or arguments[0].arg != name:
+                    continue
+                if "staticmethod" in decorators or len(owner.bindings[name]) > 1:
+                    continue
+                is_single = len(self.lifts) == 1 and not lift.is_class
+                if not is_single or not isinstance(self.outline.parents[cls], ast.Module | ast.If):
+                    raise NotFixable(f"it reads {name} of the method around it")
+                if "classmethod" in decorators:
+                    raise NotFixable(f"it reads {name} of the class method around it")
+                if self.is_direct and self._takes_attributes(lift, name, cls):
+                    return None
+                return cls, method, name
+        return None
+
+    def _takes_attributes(self, lift: Lift, name: str, cls: ast.ClassDef) -> bool:
+        """Where a task reads only some data of the object, it gets this data, not the object with all it has."""
+        uses = [n for n in self.outline.names(lift.node) if n.id == name and not self.outline.is_header(n, lift.node)]
+        methods = {item.name for item in cls.body if isinstance(item, DEFINITIONS)}
+        found: dict[str, str] = {}
+        for use in uses:
+            attribute: Any = self.outline.parents[use]
+            if not isinstance(attribute, ast.Attribute) or not isinstance(attribute.ctx, ast.Load):
+                return False
+            holder = self.outline.parents[attribute]
+            if attribute.attr in methods or (isinstance(holder, ast.Call) and holder.func is attribute):
+                return False
+            found[attribute.attr] = attribute.attr.lstrip("_")
+        taken = {n.id for n in self.outline.names(lift.node)} | set(lift.captured)
+        taken |= {a.arg for a in ast.walk(lift.node) if isinstance(a, ast.arg)}
+        if len(found) > 3 or any(p in taken or not p for p in found.values()) or len(set(found.values())) < len(found):
+            return False
+        if any(attribute.startswith("__") for attribute in found):
+            return False
+        del lift.captured[name]
+        self.code.attributes = {name: found}
+        lift.defaults.update({parameter: f"{name}.{attribute}" for attribute, parameter in found.items()})
+        return True
+
+    def _as_method(self, cls: ast.ClassDef, method: Any, own: str, what: str) -> Change:
+        lift = self.main
+        del lift.captured[own]
+        is_lambda = isinstance(lift.node, ast.Lambda)
+        wanted = self._named(lift) if is_lambda else f"_{lift.node.name.lstrip('_')}"
+        known = {item.name for item in cls.body if isinstance(item, DEFINITIONS)}
+        known |= {part.attr for part in ast.walk(cls) if isinstance(part, ast.Attribute)}
+        lift.name = next(name for name in (wanted, *(f"{wanted}_{n}" for n in range(2, 99))) if name not in known)
+        if is_lambda:
+            lift.binding = None
+            self.edits.append(
+                self.outline.edit(*self.outline.with_parentheses(lift.node), self._bound(lift, lift.node, own))
+            )
+        else:
+            self._move_uses(lift, own)
+        text = self.code.definition(lift, first=own)
+        newline, place = self.document.newline, self.outline.line_offset(method.end_lineno + 1)
+        gap = newline if self.text[:place].endswith(("\n", "\r")) else newline * 2
+        moved = self.outline.edit(place, place, gap + indented(text, self.outline.indent(method)))
+        name = f"{cls.name}.{lift.name}"
+        return Change((*self.imports, *self.edits, moved), False, what.format(name=name).replace("function", "method"))
+
+    def _move_uses(self, lift: Lift, own: str) -> None:
+        """A local function is taken out, and the method stands where it was used."""
+        assert lift.binding is not None
+        uses = [use for use in self.outline.references(lift.binding) if not self._is_in_lifts(use)]
+        is_only = len(lift.binding.scope.bindings[lift.binding.name]) == 1
+        if not is_only or (lift.filled_in() and not self._is_used_at_most_once(lift, uses)):
+            raise NotFixable(f"it reads {own} and other local names, and is used more than once")
+        self._remove(lift.node)
+        for use in uses:
+            text = self._bound(lift, use, own)
+            self.edits.append(self.outline.edit(self.outline.start(use), self.outline.end(use), text))
+
+    def _bound(self, lift: Lift, place: Any, own: str) -> str:
+        filled = lift.filled_in()
+        bound = f"{own}.{lift.name}"
+        if not filled:
+            return bound
+        self._check_captures(lift, place)
+        return self._partial(bound, filled)
+
+    # places
+
+    def _place(self) -> int:
+        """Where the definitions go: before the statement that uses them, after what they need to be defined."""
+        body = self.outline.tree.body
+        index = body.index(self.top)
+        needed = index
+        moving = {lift.binding.name for lift in self.lifts if lift.binding is not None}
+        for lift in self.lifts:
+            for name in self._needed_to_define(lift):
+                if name in moving:
+                    continue
+                bindings = self.outline.module.scope.bindings.get(name, ())
+                tops = [body.index(self.outline.top(b.node)) for b in bindings if not b.scope.is_function]
+                if tops and min(tops) >= needed:
+                    needed = min(tops) + 1
+        if needed > index:
+            between = body[index:needed]
+            harmless = (*DEFINITIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+            is_late = needed >= len(body) or not all(isinstance(statement, harmless) for statement in between)
+            if is_late or not isinstance(self.top, DEFINITIONS):
+                raise NotFixable("what it needs is defined too late")
+        return self.outline.line_offset(self.outline.line_with_comments(body[needed]))
+
+    def _needed_to_define(self, lift: Lift) -> Iterator[str]:
+        """The names of module level that are read when a definition is run."""
+        future = [s for s in self.outline.tree.body if isinstance(s, ast.ImportFrom) and s.module == "__future__"]
+        postponed = any(alias.name == "annotations" for statement in future for alias in statement.names)
+        for name in self.outline.names(lift.node):
+            child: ast.AST = name
+            for parent in self.outline.ancestors(name):
+                if is_function(parent) and not self.outline.is_header(child, parent):
+                    break
+                is_note = child in (getattr(parent, "annotation", None), getattr(parent, "returns", None))
+                if is_note and postponed:
+                    break
+                if parent is lift.node:
+                    yield name.id
+                    break
+                child = parent
+
+    def _inserted(self, definitions: list[str]) -> Edit:
+        newline = self.document.newline
+        place = self._place()
+        before = self.text[:place]
+        gap = newline * 2
+        text = gap.join(definitions)
+        blank = 0
+        stripped = before.rstrip(" \t\f")
+        while stripped.endswith(("\n", "\r")):
+            stripped = stripped[: -2 if stripped.endswith("\r\n") else -1].rstrip(" \t\f")
+            blank += 1
+        if any(edit.start == place for edit in self.imports):
+            text = newline + text
+        elif stripped.strip() and not stripped.rsplit("\n", 1)[-1].startswith("#!"):
+            text = newline * max(3 - blank, 0) + text
+        return self.outline.edit(place, place, text + gap)
+
+    def _remove(self, statement: Any) -> None:
+        """A statement and its comments are taken out, with the blank lines that set it off."""
+        outline = self.outline
+        block = outline.block(statement)
+        first = outline.line_with_comments(statement)
+        start, end = outline.line_offset(first), self.document.line_after(outline.end(statement))
+        remaining = [other for other in block if other is not statement and other not in self.taken_out]
+        if not remaining:
+            self.edits.append(outline.edit(start, end, f"{outline.indent(statement)}pass{self.document.newline}"))
+            return
+        if block[0] is statement and not isinstance(outline.parents[statement], ast.Module):
+            while end < len(self.text) and not self.text[end : self.document.line_after(end)].strip():
+                end = self.document.line_after(end)
+            while start and not self.text[outline.line_start(start - 1) : start].strip():
+                start = outline.line_start(start - 1)
+            self.edits.append(outline.edit(start, end, ""))
+        else:
+            self.edits.append(outline.removed(first, statement.end_lineno))
+
+    def _without_inner(self, edits: list[Edit]) -> Iterator[Edit]:
+        """The edits without those that fall inside what another one takes away."""
+        for edit in dict.fromkeys(edits):
+            length = edit.end - edit.start
+            if not any(o.start <= edit.start and edit.end <= o.end and o.end - o.start > length for o in edits):
+                yield edit

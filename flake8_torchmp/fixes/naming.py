@@ -1,0 +1,115 @@
+"""A good name for a lambda, from where it is used and from what it does."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from flake8_torchmp.semantics.module import ADDING, DEFINITIONS, last_name
+
+from .outline import Outline
+
+GENERIC = frozenset(
+    "a args callable callback cls config f fn fun func function g item iterable k kwargs kwds lambd obj options "
+    "self target v value values x".split()
+)
+"""Names that say nothing of what a function does."""
+
+ROLES = {"Lambda": "transform", "defaultdict": "default"}
+"""What a function is for, by the call that it is an argument of."""
+
+_MAKES = re.compile(r"^_*(?:get|make|build|create)_")
+_BUILTIN = frozenset("dict float int isinstance len list max min print set sorted str sum tuple".split())
+
+
+def name_for(outline: Outline, node: ast.Lambda, role: str, *, is_task: bool = False) -> str:
+    """What to call a lambda's function.
+
+    `role` is the name of the parameter through which it goes, if that is known; a task is what a pool is given to do.
+    """
+    body = node.body
+    done = last_name(body.func) if isinstance(body, ast.Call) else ""
+    if isinstance(body, ast.Name) and [a.arg for a in node.args.args] == [body.id]:
+        done = "identity"
+    called = _called(outline, node)
+    done = "" if done in _BUILTIN else done
+    if isinstance(outline.parents.get(node), ast.List | ast.Tuple | ast.Set) or called in ADDING:
+        role = _one_of(role)
+    candidates = [_by_place(outline, node), done, _by_place_around(outline, node), role]
+    if called in ROLES and (called != "Lambda" or not candidates[1]):
+        candidates.insert(0, ROLES[called])
+    for candidate in candidates:
+        name = _as_name(candidate)
+        if name and name not in GENERIC:
+            return f"_{name}"
+    if is_task or not called:
+        return "_task" if is_task else "_function"
+    return f"_{_as_name(called)}_fn"
+
+
+def _as_name(text: str) -> str:
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text).lower().strip("_")
+    return name if name.isidentifier() else ""
+
+
+def _by_place(outline: Outline, node: ast.AST) -> str:
+    """The parameter, name, attribute, key or default that takes a value."""
+    child, parent = node, outline.parents.get(node)
+    while isinstance(parent, ast.IfExp | ast.BoolOp):
+        child, parent = parent, outline.parents.get(parent)
+    if isinstance(parent, ast.keyword):
+        return parent.arg or ""
+    if isinstance(parent, ast.Return):
+        maker = next((item for item in outline.ancestors(parent) if isinstance(item, DEFINITIONS)), None)
+        return _MAKES.sub("", maker.name) if maker is not None else ""
+    if isinstance(parent, ast.Assign | ast.AnnAssign):
+        target = parent.targets[0] if isinstance(parent, ast.Assign) else parent.target
+        if isinstance(target, ast.Subscript):
+            return str(target.slice.value) if isinstance(target.slice, ast.Constant) else ""
+        return last_name(target)
+    if isinstance(parent, ast.Dict) and child in parent.values:
+        key = parent.keys[parent.values.index(child)]
+        return str(key.value) if isinstance(key, ast.Constant) else ""
+    if isinstance(parent, ast.arguments):
+        return _parameter_of(parent, child)
+    if isinstance(parent, ast.Call) and last_name(parent.func) == "setattr" and len(parent.args) == 3:
+        return str(parent.args[1].value) if isinstance(parent.args[1], ast.Constant) else ""
+    return ""
+
+
+def _parameter_of(arguments: ast.arguments, default: ast.AST) -> str:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs: list[tuple[Any, ast.AST | None]] = [
+        *zip(reversed(positional), reversed(arguments.defaults), strict=False),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    return next((parameter.arg for parameter, value in pairs if value is default), "")
+
+
+def _called(outline: Outline, node: ast.AST) -> str:
+    parent = outline.parents.get(node)
+    return last_name(parent.func) if isinstance(parent, ast.Call) and parent.func is not node else ""
+
+
+def _by_place_around(outline: Outline, node: ast.AST) -> str:
+    """What takes the list, dict or object that a function is part of."""
+    for item in outline.ancestors(node):
+        if isinstance(item, ast.stmt):
+            break
+        if isinstance(item, ast.Call):
+            called = last_name(item.func)
+            if called in ADDING and isinstance(item.func, ast.Attribute):
+                named = called.removeprefix("set_")
+                return named if named != called else _one_of(last_name(item.func.value))
+            if not called[:1].isupper():
+                break
+        found = _by_place(outline, item)
+        if found:
+            return _one_of(found)
+    return ""
+
+
+def _one_of(name: str) -> str:
+    """What to call one of several."""
+    return name.removesuffix("s") if not name.endswith("ss") else name

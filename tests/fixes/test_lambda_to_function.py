@@ -1,0 +1,441 @@
+"""Lambdas become named functions: the texts before and after, and what is refused."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import Any
+
+import pytest
+from changing import changed, reason
+
+SAFE: dict[str, tuple[str, str, str]] = {
+    "an argument by keyword": (
+        "lambda rows: torch.stack(rows)[0]",
+        """
+        import torch
+        from torch.utils.data import DataLoader
+
+
+        def main(data):
+            return DataLoader(data, num_workers=1, collate_fn=lambda rows: torch.stack(rows)[0])  # quick
+        """,
+        """
+        import torch
+        from torch.utils.data import DataLoader
+
+
+        def _collate_fn(rows):
+            return torch.stack(rows)[0]
+
+
+        def main(data):
+            return DataLoader(data, num_workers=1, collate_fn=_collate_fn)  # quick
+        """,
+    ),
+    "several lines and a comment": (
+        "lambda row: {…",
+        """
+        LIMIT = 3
+        # The steps.
+        steps = Compose(
+            Rename("a"),
+            lambda row: {  # by name
+                **row,
+                'text': '''a
+          b''',
+            },
+        )
+        """,
+        """
+        LIMIT = 3
+
+
+        def _step(row):
+            return {  # by name
+                **row,
+                'text': '''a
+          b''',
+            }
+
+
+        # The steps.
+        steps = Compose(
+            Rename("a"),
+            _step,
+        )
+        """,
+    ),
+    "a body in parentheses over lines": (
+        "lambda x: (…",
+        """
+        def build(Options):
+            return Options(
+                scale=lambda x: (
+                    x
+                    + 1
+                ),
+            )
+        """,
+        """
+        def _scale(x):
+            return (
+                x
+                + 1
+            )
+
+
+        def build(Options):
+            return Options(
+                scale=_scale,
+            )
+        """,
+    ),
+    "a name at module level": (
+        "lambda power, floor=1: 10 * max(power, floor)",
+        """
+        import math
+        to_db = lambda power, floor=1: 10 * max(power, floor)  # decibels
+        print(to_db(3))
+        """,
+        """
+        import math
+
+
+        def to_db(power, floor=1):  # decibels
+            return 10 * max(power, floor)
+
+
+        print(to_db(3))
+        """,
+    ),
+    "a static method": (
+        "lambda rows: rows[0]",
+        """
+        class Collate:
+            size = 3
+            stack = staticmethod(lambda rows: rows[0])
+        """,
+        """
+        class Collate:
+            size = 3
+
+            @staticmethod
+            def stack(rows):
+                return rows[0]
+        """,
+    ),
+    "a default argument": (
+        "lambda data: data",
+        """
+        class Objects:
+            def __init__(self, decode=lambda data: data):
+                self.decode = decode
+        """,
+        """
+        def _decode(data):
+            return data
+
+
+        class Objects:
+            def __init__(self, decode=_decode):
+                self.decode = decode
+        """,
+    ),
+    "a name that is used twice in a function": (
+        "lambda step: 0.5**step",
+        """
+        def main(spawn, train):
+            schedule = lambda step: 0.5**step
+            print(schedule(1))
+            spawn(train, args=(schedule,))
+        """,
+        """
+        def schedule(step):
+            return 0.5**step
+
+
+        def main(spawn, train):
+            print(schedule(1))
+            spawn(train, args=(schedule,))
+        """,
+    ),
+    "a name that means something else at module level": (
+        "lambda step: 0.5**step",
+        """
+        schedule = None
+
+
+        def main(spawn, train):
+            schedule = lambda step: 0.5**step
+            spawn(train, args=(schedule,))
+        """,
+        """
+        schedule = None
+
+
+        def _schedule(step):
+            return 0.5**step
+
+
+        def main(spawn, train):
+            spawn(train, args=(_schedule,))
+        """,
+    ),
+    "its arguments handed on": (
+        "lambda batch: collate(batch)",
+        """
+        def collate(batch, pad=0):
+            return batch
+
+
+        def main(loader):
+            return loader(collate_fn=(lambda batch: collate(batch)))
+        """,
+        """
+        def collate(batch, pad=0):
+            return batch
+
+
+        def main(loader):
+            return loader(collate_fn=collate)
+        """,
+    ),
+    "under the main guard": (
+        "lambda x: SCALE * x",
+        """
+        SCALE = 2
+        if __name__ == "__main__":
+            # All of them.
+            print(pool.map(lambda x: SCALE * x, [1]))
+        """,
+        """
+        SCALE = 2
+
+
+        def _task(x):
+            return SCALE * x
+
+
+        if __name__ == "__main__":
+            # All of them.
+            print(pool.map(_task, [1]))
+        """,
+    ),
+}
+
+UNSAFE: dict[str, tuple[str, str, str]] = {
+    "captured names": (
+        "lambda x: x * scale + shift",
+        """
+        import functools
+        from torch import nn
+
+
+        def build(shift, Options):
+            scale = 2
+            return Options(transform=lambda x: x * scale + shift)
+        """,
+        """
+        import functools
+        from torch import nn
+
+
+        def _transform(x, *, shift, scale):
+            return x * scale + shift
+
+
+        def build(shift, Options):
+            scale = 2
+            return Options(transform=functools.partial(_transform, shift=shift, scale=scale))
+        """,
+    ),
+    "a default of a loop": (
+        "lambda x, p=p: x**p",
+        """
+        def build(powers):
+            return [(lambda x, p=p: x**p) for p in powers]
+        """,
+        """
+        from functools import partial
+
+
+        def _build(x, *, p):
+            return x**p
+
+
+        def build(powers):
+            return [partial(_build, p=p) for p in powers]
+        """,
+    ),
+    "a local function that it calls": (
+        "lambda rows: pad(rows, size)",
+        """
+        from functools import partial
+
+
+        def main(loader, size, fill):
+            def pad(rows, width):
+                return [fill] * width
+
+            return loader(collate_fn=lambda rows: pad(rows, size))
+        """,
+        """
+        from functools import partial
+
+
+        def pad(rows, width, *, fill):
+            return [fill] * width
+
+
+        def _collate_fn(rows, *, size, fill):
+            return pad(rows, size, fill=fill)
+
+
+        def main(loader, size, fill):
+            return loader(collate_fn=partial(_collate_fn, size=size, fill=fill))
+        """,
+    ),
+    "the object of a method": (
+        "lambda: open(self.path)",
+        """
+        class Lines:
+            def __init__(self, path):
+                self.path = path
+                self.open = lambda: open(self.path)
+
+            def __len__(self):
+                return 3
+        """,
+        """
+        class Lines:
+            def __init__(self, path):
+                self.path = path
+                self.open = self._open
+
+            def _open(self):
+                return open(self.path)
+
+            def __len__(self):
+                return 3
+        """,
+    ),
+    "a guarded global": (
+        "lambda x: scale * x",
+        """
+        from functools import partial
+
+        if __name__ == "__main__":
+            scale = 2
+            print(pool.map(lambda x: scale * x, [1]))
+        """,
+        """
+        from functools import partial
+
+
+        def _task(x, *, scale):
+            return scale * x
+
+
+        if __name__ == "__main__":
+            scale = 2
+            print(pool.map(partial(_task, scale=scale), [1]))
+        """,
+    ),
+    "data of the object, for a task": (
+        "lambda x: x * self.scale",
+        """
+        from functools import partial
+
+
+        class Trainer:
+            def run(self, pool):
+                return pool.map(lambda x: x * self.scale, [1])
+        """,
+        """
+        from functools import partial
+
+
+        def _task(x, *, scale):
+            return x * scale
+
+
+        class Trainer:
+            def run(self, pool):
+                return pool.map(partial(_task, scale=self.scale), [1])
+        """,
+    ),
+    "a local import": (
+        "lambda x: np.abs(x)",
+        """
+        def main(pool):
+            import numpy as np
+
+            return pool.map(lambda x: np.abs(x), [1])
+        """,
+        """
+        def _abs(x):
+            import numpy as np
+            return np.abs(x)
+
+
+        def main(pool):
+            import numpy as np
+
+            return pool.map(_abs, [1])
+        """,
+    ),
+}
+
+DIRECT: dict[str, Any] = {"direct": "yes"}
+
+
+@pytest.mark.parametrize("name", SAFE)
+def test_what_captures_nothing_is_safe(name: str) -> None:
+    at, before, after = SAFE[name]
+    result = changed("lambda_to_function", dedent(before).lstrip(), at, **DIRECT)
+    assert result.text == dedent(after).lstrip()
+    assert result.is_safe
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_what_captures_is_filled_in(name: str) -> None:
+    at, before, after = UNSAFE[name]
+    notes = {} if "method" in name else DIRECT
+    result = changed("lambda_to_function", dedent(before).lstrip(), at, **notes)
+    assert result.text == dedent(after).lstrip()
+    assert result.is_safe == (name == "a local import")
+
+
+REFUSED = {
+    "bound again later": (
+        "lambda x: x * scale",
+        "def build(steps):\n    scale = 1\n    steps.append(lambda x: x * scale)\n    scale = 2\n",
+    ),
+    "in each round of the loop": (
+        "lambda x: x * scale",
+        "def build(steps):\n    for scale in [1, 2]:\n        steps.append(lambda x: x * scale)\n",
+    ),
+    "super()": (
+        "lambda x: super().call(x)",
+        "class A(B):\n    def build(self):\n        self.f = lambda x: super().call(x)\n",
+    ),
+    "locals()": ("lambda x: locals()", "def build(pool):\n    return pool.map(lambda x: locals(), [1])\n"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_mean_something_else_is_refused(name: str) -> None:
+    at, text = REFUSED[name]
+    assert name in reason("lambda_to_function", text, at)
+
+
+def test_line_ends_stay() -> None:
+    text = "def main(pool):\r\n    return pool.map(lambda x: x + 1, [1])\r\n"
+    result = changed("lambda_to_function", text, "lambda x: x + 1", **DIRECT).text
+    assert result.startswith("def _task(x):\r\n    return x + 1\r\n\r\n\r\ndef main")
+    assert "\n" not in result.replace("\r\n", "")
+
+
+def test_tabs_stay() -> None:
+    text = "def main(pool):\n\treturn pool.map(lambda x: x + 1, [1])\n"
+    assert "def _task(x):\n\treturn x + 1\n" in changed("lambda_to_function", text, "lambda x: x + 1", **DIRECT).text

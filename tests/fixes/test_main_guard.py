@@ -1,0 +1,221 @@
+"""What runs at import goes under the main guard, and start methods are set once: before and after."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+from changing import changed, reason
+
+PAIRS: dict[str, tuple[str, str, str, str]] = {
+    "a script": (
+        "main_guard",
+        "range(3)",
+        '''
+        """Trains."""
+        import torch
+
+        SIZE = 3
+        torch.manual_seed(1)
+
+        # The data.
+        data = make(
+            SIZE,
+        )
+
+        for epoch in range(3):  # all
+            text = f"""{epoch}
+          rest"""
+
+            print(text, data)
+        # the end
+        print("done")
+        ''',
+        '''
+        """Trains."""
+        import torch
+
+        if __name__ == "__main__":
+            SIZE = 3
+            torch.manual_seed(1)
+
+            # The data.
+            data = make(
+                SIZE,
+            )
+
+            for epoch in range(3):  # all
+                text = f"""{epoch}
+          rest"""
+
+                print(text, data)
+            # the end
+            print("done")
+        ''',
+    ),
+    "definitions, constants that functions read, and a guard that is there": (
+        "main_guard",
+        "fit(model)",
+        """
+        import argparse
+
+        parser = argparse.ArgumentParser()
+        args = parser.parse_args()
+        SIZE = 3
+        model = make(SIZE)
+
+
+        def step(x):
+            return x * args.rate * SIZE
+
+
+        fit(model)
+
+
+        def last():
+            return SIZE
+
+
+        DEPTH = 2
+
+
+        def depth():
+            return DEPTH
+
+
+        if __name__ == "__main__":
+            # Ends.
+            print(last())
+        """,
+        """
+        import argparse
+
+        parser = argparse.ArgumentParser()
+        args = parser.parse_args()
+        SIZE = 3
+
+
+        def step(x):
+            return x * args.rate * SIZE
+
+
+        def last():
+            return SIZE
+
+
+        DEPTH = 2
+
+
+        def depth():
+            return DEPTH
+
+
+        if __name__ == "__main__":
+            model = make(SIZE)
+
+            fit(model)
+            # Ends.
+            print(last())
+        """,
+    ),
+    "a test that is no guard": (
+        "main_guard",
+        "fit()",
+        "import mp\n\nif mp.parent_process() is None:\n    fit()\n",
+        'import mp\n\nif __name__ == "__main__":\n    fit()\n',
+    ),
+    "a decorator that runs its function": (
+        "main_guard",
+        "entry",
+        "@entry\ndef main():\n    run()\n",
+        'if __name__ == "__main__":\n    @entry\n    def main():\n        run()\n',
+    ),
+    "the start method of a script": (
+        "start_method_once",
+        'mp.set_start_method("spawn")',
+        ('import mp\n\nmp.set_start_method("spawn")\n\n\ndef main():\n    pass\n\n\n'
+        'if __name__ == "__main__":\n    main()\n'),
+        ("import mp\n\n\ndef main():\n    pass\n\n\n"
+        'if __name__ == "__main__":\n    mp.set_start_method("spawn")\n    main()\n'),
+    ),
+    "the start method in a function": (
+        "start_method_once",
+        "mp.set_start_method(\n        method,\n    )",
+        "import mp\n\n\ndef setup(method):\n    mp.set_start_method(\n        method,\n    )\n",
+        ("import mp\n\n\ndef setup(method):\n    if mp.get_start_method(allow_none=True) is None:\n"
+        "        mp.set_start_method(\n            method,\n        )\n"),
+    ),
+    "the start method by a name of its own": (
+        "start_method_once",
+        'use("spawn")',
+        'from multiprocessing import set_start_method as use\n\nif True:\n    use("spawn")\n',
+        ("from multiprocessing import set_start_method as use\nfrom multiprocessing import get_start_method\n\n"
+        'if True:\n    if get_start_method(allow_none=True) is None:\n        use("spawn")\n'),
+    ),
+    "the start method beside other code": (
+        "start_method_once",
+        "mp.set_start_method(method='spawn')",
+        "import mp\nif True: x = 1; mp.set_start_method(method='spawn')\n",
+        "import mp\nif True: x = 1; mp.set_start_method(method='spawn', force=True)\n",
+    ),
+    "fork by name": ("another_start_method", "'fork'", "START = 'fork'  # x\n", "START = 'spawn'  # x\n"),
+    "fork on one branch": (
+        "another_start_method",
+        '"fork"',
+        'START = "spawn" if windows else "fork"\n',
+        'START = "spawn"\n',
+    ),
+    "fork set at import": (
+        "another_start_method",
+        '"fork"',
+        'import mp\n\nmp.set_start_method("fork")\nif __name__ == "__main__":\n    main()\n',
+        'import mp\n\nif __name__ == "__main__":\n    mp.set_start_method("spawn")\n    main()\n',
+    ),
+    "forkserver where there is one": (
+        "available_start_method",
+        '"forkserver"',
+        'import torch.multiprocessing as mp\n\nmp.set_start_method("forkserver")\n',
+        ("import torch.multiprocessing as mp\n\n"
+        'mp.set_start_method("forkserver" if "forkserver" in mp.get_all_start_methods() else "spawn")\n'),
+    ),
+    "forkserver in a file that imports nothing": (
+        "available_start_method",
+        "'forkserver'",
+        "START = 'forkserver'\n",
+        ("import multiprocessing\n\n"
+        "START = 'forkserver' if 'forkserver' in multiprocessing.get_all_start_methods() else 'spawn'\n"),
+    ),
+    "a decorator without wraps": (
+        "wraps_added",
+        "inner",
+        ("import functools\n\n\ndef timed(times, function):\n    def inner(*args):\n"
+        "        return function(*args)\n\n    return inner\n"),
+        ("import functools\n\n\ndef timed(times, function):\n    @functools.wraps(function)\n    def inner(*args):\n"
+        "        return function(*args)\n\n    return inner\n"),
+    ),
+}
+UNSAFE = {"fork by name", "fork on one branch", "fork set at import"}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_it_changes(name: str) -> None:
+    codemod, at, before, after = PAIRS[name]
+    result = changed(codemod, dedent(before).lstrip(), at)
+    assert result.text == dedent(after).lstrip()
+    assert result.is_safe == (name not in UNSAFE)
+
+
+def test_what_others_import_is_unsafe_and_what_they_name_stays() -> None:
+    text = "import torch\n\nSUM = fit()\n"
+    assert not changed("main_guard", text, "fit()", imported="runs.py").is_safe
+    assert "mentions MEAN" in reason("main_guard", text.replace("SUM", "MEAN"), "fit()", imported="runs.py\nuses.py")
+
+
+def test_other_code_on_the_line_is_no_place_for_a_guard() -> None:
+    assert "same line" in reason("main_guard", "import torch; fit()\n", "fit()")
+
+
+def test_a_library_asks_before_it_sets_the_start_method() -> None:
+    text = 'import mp\n\nmp.set_start_method("spawn")\n'
+    result = changed("start_method_once", text, 'mp.set_start_method("spawn")', imported="runs.py")
+    assert "if mp.get_start_method(allow_none=True) is None:\n    mp.set_start_method" in result.text
