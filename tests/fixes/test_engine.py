@@ -128,7 +128,7 @@ def test_findings_that_only_move_are_not_new(install: Install) -> None:
         return Change(edits, True, "put")
 
     install(codemod)
-    rest = "loader = DataLoader(a, num_workers=2, collate_fn=lambda x: x)\n"
+    rest = "loader = DataLoader(a, num_workers=2, collate_fn=lambda x: locals())\n"
     result = mended({"main.py": f"{HEAD}a = Texts('one/a')\n{rest}"})
     assert result.files["main.py"] == f"import os\nimport abc\n{HEAD}a = Texts('/data')\n{rest}"
     assert [fix.finding.line for fix in result.fixes if fix.finding.code == "TMP501"] == [12]
