@@ -133,24 +133,32 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
     "the start method of a script": (
         "start_method_once",
         'mp.set_start_method("spawn")',
-        ('import mp\n\nmp.set_start_method("spawn")\n\n\ndef main():\n    pass\n\n\n'
-        'if __name__ == "__main__":\n    main()\n'),
-        ("import mp\n\n\ndef main():\n    pass\n\n\n"
-        'if __name__ == "__main__":\n    mp.set_start_method("spawn")\n    main()\n'),
+        (
+            'import mp\n\nmp.set_start_method("spawn")\n\n\ndef main():\n    pass\n\n\n'
+            'if __name__ == "__main__":\n    main()\n'
+        ),
+        (
+            "import mp\n\n\ndef main():\n    pass\n\n\n"
+            'if __name__ == "__main__":\n    mp.set_start_method("spawn")\n    main()\n'
+        ),
     ),
     "the start method in a function": (
         "start_method_once",
         "mp.set_start_method(\n        method,\n    )",
         "import mp\n\n\ndef setup(method):\n    mp.set_start_method(\n        method,\n    )\n",
-        ("import mp\n\n\ndef setup(method):\n    if mp.get_start_method(allow_none=True) is None:\n"
-        "        mp.set_start_method(\n            method,\n        )\n"),
+        (
+            "import mp\n\n\ndef setup(method):\n    if mp.get_start_method(allow_none=True) is None:\n"
+            "        mp.set_start_method(\n            method,\n        )\n"
+        ),
     ),
     "the start method by a name of its own": (
         "start_method_once",
         'use("spawn")',
         'from multiprocessing import set_start_method as use\n\nif True:\n    use("spawn")\n',
-        ("from multiprocessing import set_start_method as use\nfrom multiprocessing import get_start_method\n\n"
-        'if True:\n    if get_start_method(allow_none=True) is None:\n        use("spawn")\n'),
+        (
+            "from multiprocessing import set_start_method as use\nfrom multiprocessing import get_start_method\n\n"
+            'if True:\n    if get_start_method(allow_none=True) is None:\n        use("spawn")\n'
+        ),
     ),
     "the start method beside other code": (
         "start_method_once",
@@ -175,23 +183,31 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
         "available_start_method",
         '"forkserver"',
         'import torch.multiprocessing as mp\n\nmp.set_start_method("forkserver")\n',
-        ("import torch.multiprocessing as mp\n\n"
-        'mp.set_start_method("forkserver" if "forkserver" in mp.get_all_start_methods() else "spawn")\n'),
+        (
+            "import torch.multiprocessing as mp\n\n"
+            'mp.set_start_method("forkserver" if "forkserver" in mp.get_all_start_methods() else "spawn")\n'
+        ),
     ),
     "forkserver in a file that imports nothing": (
         "available_start_method",
         "'forkserver'",
         "START = 'forkserver'\n",
-        ("import multiprocessing\n\n"
-        "START = 'forkserver' if 'forkserver' in multiprocessing.get_all_start_methods() else 'spawn'\n"),
+        (
+            "import multiprocessing\n\n"
+            "START = 'forkserver' if 'forkserver' in multiprocessing.get_all_start_methods() else 'spawn'\n"
+        ),
     ),
     "a decorator without wraps": (
         "wraps_added",
         "inner",
-        ("import functools\n\n\ndef timed(times, function):\n    def inner(*args):\n"
-        "        return function(*args)\n\n    return inner\n"),
-        ("import functools\n\n\ndef timed(times, function):\n    @functools.wraps(function)\n    def inner(*args):\n"
-        "        return function(*args)\n\n    return inner\n"),
+        (
+            "import functools\n\n\ndef timed(times, function):\n    def inner(*args):\n"
+            "        return function(*args)\n\n    return inner\n"
+        ),
+        (
+            "import functools\n\n\ndef timed(times, function):\n    @functools.wraps(function)\n    def inner(*args):\n"
+            "        return function(*args)\n\n    return inner\n"
+        ),
     ),
 }
 UNSAFE = {"fork by name", "fork on one branch", "fork set at import"}
