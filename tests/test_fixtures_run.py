@@ -29,12 +29,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         pytest.param(program, start, id=f"{program.name}-{start}")
         for program in fixtures()
         if every or program.code in codes
-        for start in (program.head.starts if every else _one(program))
+        for start in (program.head.starts if every else one_start(program))
     ]
     metafunc.parametrize("program, start", runs)
 
 
-def _one(program: Fixture) -> list[str]:
+def one_start(program: Fixture) -> list[str]:
     """The same start method in each run, and all of them over the fixtures."""
     named = program.head.starts
     different = [start for start in named if start != "forkserver" or "spawn" not in named]
@@ -46,10 +46,10 @@ def test_runs_as_it_says(program: Fixture, start: str, tmp_path: Path) -> None:
     patience = program.head.patience if program.head.ends == "hangs" else LONG
     ended, output = run(program.main, tmp_path, start, patience)
     if ended != program.head.ends:
-        pytest.fail(_report(program, start, f"wanted: {program.head.ends}, was: {ended}", output), pytrace=False)
+        pytest.fail(report(program, start, f"wanted: {program.head.ends}, was: {ended}", output), pytrace=False)
     if ended == "fails" and not re.search(program.head.shows, output):
-        pytest.fail(_report(program, start, f"failed, but not with: {program.head.shows}", output), pytrace=False)
+        pytest.fail(report(program, start, f"failed, but not with: {program.head.shows}", output), pytrace=False)
 
 
-def _report(program: Fixture, start: str, why: str, output: str) -> str:
+def report(program: Fixture, start: str, why: str, output: str) -> str:
     return f"{program.name} under {start}: {why}\n{program.listing()}\n--- output\n{output[-3000:]}"

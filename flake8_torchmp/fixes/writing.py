@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Iterable, Mapping
 
 from flake8_torchmp import source
@@ -13,12 +12,10 @@ from flake8_torchmp import source
 def hindrance(path: str) -> str:
     """Why a file cannot be written; nothing where it can."""
     try:
-        mode = os.stat(path).st_mode
+        os.stat(path)
     except OSError as error:
-        return f"{os.path.basename(path)}: {error.strerror or 'it cannot be found'}"
-    if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
-        return f"{os.path.basename(path)} is read-only"
-    return ""
+        return f"{os.path.basename(path)}: {error.strerror or type(error).__name__}"
+    return "" if os.access(path, os.W_OK) else f"{os.path.basename(path)} is read-only"
 
 
 def write(files: Mapping[str, tuple[bytes, bytes]], together: Iterable[frozenset[str]]) -> dict[str, str]:
