@@ -30,6 +30,7 @@ from .openers import Openers
 from .paths import Paths
 from .phases import Phases
 from .resources import Resources
+from .seeding import Seeds
 from .sharding import Sharding
 from .starts import Starts
 from .state import State
@@ -77,6 +78,7 @@ class Model:
         self.context_arguments = ContextArguments(self.evaluator, self.crossings)
         self.phases = Phases(self.outline)
         self.state = State(self.outline, self.phases)
+        self.seeds = Seeds(self.outline, self.workers)
         self.sharding = Sharding(self.outline, self.evaluator, self.workers, self.datasets)
         self.paths = Paths(self.evaluator, self.outline)
         self._dataset_arguments = DatasetArguments(self.evaluator, self.outline, self.datasets, self.paths)
@@ -108,7 +110,16 @@ class Model:
         self.evaluator.start_afresh()
         self.outline.start_afresh()
         self._handed_over.clear()
-        for part in (self.crossings, self.workers, self.starts, self.state, self.phases, self.sharding, self.paths):
+        for part in (
+            self.crossings,
+            self.workers,
+            self.starts,
+            self.state,
+            self.phases,
+            self.seeds,
+            self.sharding,
+            self.paths,
+        ):
             part.forget()
 
     def handed_over(self, module: Module) -> list[HandedOver]:

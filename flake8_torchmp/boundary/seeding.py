@@ -1,0 +1,316 @@
+"""Seeds in worker code: what a generator is seeded with there, and whether that is the same in every worker."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import parameters, receiver_name
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import LOOPS, conditions
+from flake8_torchmp.semantics.module import (
+    COMPREHENSIONS,
+    Module,
+    Scope,
+    ancestors,
+    body_nodes,
+    dotted,
+    last_name,
+    position,
+)
+from flake8_torchmp.semantics.values import Constant, External, Function, Instance, Method, Partial, Value
+
+from . import random_sources
+from .workers import ITERATION_METHODS, WorkerFunction, Workers
+
+DEEPEST = 3
+_TRAIN_TOGETHER = re.compile(rb"\b(?:" + "|".join(sorted(random_sources.DISTRIBUTED)).encode() + rb")\b")
+
+
+class Seeding(NamedTuple):
+    """A call that seeds, and the expressions that it seeds with."""
+
+    call: ast.Call
+    seeds: tuple[ast.expr, ...]
+
+
+class Seeds:
+    def __init__(self, outline: Evaluator, workers: Workers) -> None:
+        self.outline = outline
+        self.workers = workers
+        self._parameters: dict[int, frozenset[str]] = {}
+
+    def forget(self) -> None:
+        self._parameters.clear()
+
+    def constant(self, worker: WorkerFunction, fixed: frozenset[str]) -> ast.Call | None:
+        """The first call by which worker code seeds each worker alike; `fixed` are the parameters that are the same."""
+        found = None
+        for seeding in self.of(worker.scope, makes=worker.kind != "dataset"):
+            if not all(self.is_same(seed, worker, fixed) for seed in seeding.seeds):
+                return None  # seeded by who it is as well: that one counts
+            if found is None and not self._is_chosen(seeding, worker):
+                found = seeding.call
+        return None if found is not None and self._is_meant(worker) else found
+
+    def of(self, scope: Scope, *, makes: bool = False) -> list[Seeding]:
+        """The calls of a function that seed, also through a function of the project, or that make a generator."""
+        module = scope.module
+        if isinstance(scope.node, ast.ClassDef):
+            return []
+        found: list[Seeding] = []
+        for node in body_nodes(scope.node, nested=False):  # type: ignore[arg-type]
+            if isinstance(node, ast.Call):
+                seeds = self._seeded_by(node, module, makes)
+                if seeds:
+                    found.append(Seeding(node, seeds))
+        return sorted(found, key=lambda item: position(item.call))
+
+    def _seeded_by(self, call: ast.Call, module: Module, makes: bool) -> tuple[ast.expr, ...]:
+        name = last_name(call.func)
+        for value in self.outline.values(call.func, self.outline.frame_at(call, module)):
+            if isinstance(value, External):
+                is_maker = makes and value.name in random_sources.MAKERS
+                if value.name in random_sources.SEEDERS or is_maker:
+                    seed = _argument(call, 0, random_sources.SEEDERS.get(value.name, "seed"))
+                    return (seed,) if seed is not None else ()
+            function = value.function if isinstance(value, Method) else value
+            if isinstance(function, Function) and name != "<lambda>":
+                return self._handed_to(function, call, shift=isinstance(value, Method))
+        return ()
+
+    def _handed_to(self, function: Function, call: ast.Call, *, shift: bool) -> tuple[ast.expr, ...]:
+        """What a function of the project is given to seed with."""
+        names = self.seeding_parameters(function.scope)
+        found: list[ast.expr] = []
+        for name in sorted(names):
+            parameter = parameters(function.node).get(name)
+            if parameter is None or parameter.index is None:
+                given = _argument(call, -1, name)
+            else:
+                given = _argument(call, parameter.index - shift, name)
+            if given is None:
+                given = parameter.default if parameter is not None else None
+            if given is None:
+                return ()
+            found.append(given)
+        return tuple(found)
+
+    def seeding_parameters(self, scope: Scope, depth: int = 0) -> frozenset[str]:
+        """The parameters with which alone a function seeds."""
+        known = self._parameters.get(id(scope))
+        if known is not None:
+            return known
+        self._parameters[id(scope)] = frozenset()
+        if isinstance(scope.node, ast.Lambda) or not any(
+            name in scope.module.calls for name in (*random_sources.SEEDER_NAMES, "seed_all", "set_random_seed")
+        ):
+            return frozenset()
+        own = parameters(scope.node)  # type: ignore[arg-type]
+        receiver = receiver_name(scope)
+        found: set[str] = set()
+        worker = WorkerFunction(scope, "helper", "", frozenset())
+        everything = frozenset(own) - {receiver}
+        for seeding in self.of(scope) if depth < DEEPEST else ():
+            if not all(self.is_same(seed, worker, everything) for seed in seeding.seeds):
+                found.clear()
+                break
+            found |= {
+                node.id
+                for seed in seeding.seeds
+                for node in ast.walk(seed)
+                if isinstance(node, ast.Name) and node.id in everything
+            }
+        self._parameters[id(scope)] = frozenset(found)
+        return self._parameters[id(scope)]
+
+    # the same in every worker
+
+    def is_same(self, node: ast.AST, worker: WorkerFunction, fixed: frozenset[str], depth: int = 0) -> bool:
+        if depth > 12:
+            return False
+        if isinstance(node, ast.Constant):
+            return node.value is not None
+        if isinstance(node, ast.Name):
+            return self._is_same_name(node, worker, fixed, depth)
+        if isinstance(node, ast.Attribute):
+            return self._is_same_attribute(node, worker, fixed)
+        if isinstance(node, ast.Call):
+            return self._is_same_call(node, worker, fixed, depth)
+        if isinstance(node, ast.Subscript):
+            return self.is_same(node.value, worker, fixed, depth + 1)
+        if isinstance(node, ast.BinOp | ast.UnaryOp | ast.IfExp | ast.BoolOp | ast.Compare):
+            parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+            tests = [node.test] if isinstance(node, ast.IfExp) else []
+            return all(self.is_same(part, worker, fixed, depth + 1) for part in parts if part not in tests)
+        return False
+
+    def _is_same_name(self, name: ast.Name, worker: WorkerFunction, fixed: frozenset[str], depth: int) -> bool:
+        module = worker.scope.module
+        scope = self.outline.scope_binding(name.id, module.scope_of(name))
+        if scope is None:
+            return False
+        if scope.is_module:
+            values = self.outline.values(name, self.outline.frame_at(name, module))
+            bound_inside = any(
+                module.scope_of(b.node).enclosing_function() is not None for b in scope.bindings[name.id]
+            )
+            return not bound_inside and all(isinstance(v, Constant) and v.value is not None for v in values)
+        if scope.enclosing_function() is not worker.scope:
+            return not scope.is_class  # of the function around: made in the parent, once
+        return all(
+            name.id in fixed
+            if b.kind == "parameter"
+            else b.kind in ("assign", "augmented", "walrus")
+            and b.value is not None
+            and self.is_same(b.value, worker, fixed, depth + 1)
+            for b in scope.bindings[name.id]
+        )
+
+    def _is_same_attribute(self, node: ast.Attribute, worker: WorkerFunction, fixed: frozenset[str]) -> bool:
+        parts = dotted(node).split(".")
+        if len(parts) < 2 or parts[-1] == "value":
+            return False
+        if parts[0] == receiver_name(worker.scope) and worker.scope.parent is not None:
+            return self._is_same_on_object(parts[1], worker)
+        module = worker.scope.module
+        scope = self.outline.scope_binding(parts[0], module.scope_of(node))
+        if scope is None:
+            return False
+        if not scope.is_module:
+            return scope.enclosing_function() is not worker.scope or parts[0] in fixed
+        if all(b.kind == "assign" for b in scope.bindings[parts[0]]):
+            return parts[-1].endswith("seed") or _is_constant(self.outline, node, module)
+        return _is_constant(self.outline, node, module)
+
+    def _is_same_on_object(self, name: str, worker: WorkerFunction) -> bool:
+        """An attribute that the parent sets, and no worker."""
+        if not isinstance(worker.receiver, Instance) or worker.kind not in ("dataset", "collate"):
+            return False
+        stored = False
+        for cls in classes.project_classes(self.outline, worker.receiver.cls):
+            for change, method in classes.stores(cls).get(name, ()):
+                stored = True
+                if method.name != "__init__" and self.workers.runs(method):
+                    return False
+                if any(isinstance(n, ast.Call) and not _is_plain(n) for n in ast.walk(change.value or ast.Pass())):
+                    return False
+            stored = stored or any(b.kind == "assign" for b in cls.scope.bindings.get(name, ()))
+            stored = stored or name in classes.fields(self.outline, cls)
+        return stored and not self._is_set_by_initializer(name, worker)
+
+    def _is_set_by_initializer(self, name: str, worker: WorkerFunction) -> bool:
+        codebase = self.outline.codebase
+        for path in codebase.users([worker.scope.module.path]):
+            if b"worker_init_fn" not in codebase.data(path):
+                continue
+            module = codebase.module(path)
+            for change in [c for changes in module.changes.values() for c in changes] if module is not None else ():
+                assert module is not None
+                function = module.scope_of(change.node).enclosing_function()
+                is_named = change.kind == "attribute" and change.name == name
+                if is_named and function is not None and self.workers.sets_up(function):
+                    return True
+        return False
+
+    def _is_same_call(self, call: ast.Call, worker: WorkerFunction, fixed: frozenset[str], depth: int) -> bool:
+        module = worker.scope.module
+        values = self.outline.values(call.func, self.outline.frame_at(call, module))
+        of_loader = worker.kind in ("dataset", "collate", "helper") or "worker_init_fn" in worker.reached_from
+        for value in values:
+            name = value.name if isinstance(value, External) else ""
+            if name not in random_sources.SAME_IN_LOADER or (name.startswith("torch.") and not of_loader):
+                return False
+        parts = [*call.args, *(keyword.value for keyword in call.keywords)]
+        return bool(values) and all(self.is_same(part, worker, fixed, depth + 1) for part in parts)
+
+    # what its author thought of
+
+    def _is_chosen(self, seeding: Seeding, worker: WorkerFunction) -> bool:
+        """Seeded under a switch of its own, or for some workers alone."""
+        words = {dotted(n) for seed in seeding.seeds for n in ast.walk(seed) if isinstance(n, ast.Name | ast.Attribute)}
+        receiver = receiver_name(worker.scope)
+        for condition in conditions(seeding.call):
+            named = {dotted(n) for n in ast.walk(condition.test) if isinstance(n, ast.Name | ast.Attribute)} - {
+                receiver
+            }
+            if named - words - {""}:
+                return True
+        return False
+
+    def _is_meant(self, worker: WorkerFunction) -> bool:
+        scope = worker.scope
+        nodes = body_nodes(scope.node)  # type: ignore[arg-type]
+        calls = {last_name(node.func) for node in nodes if isinstance(node, ast.Call)}
+        if calls & random_sources.SAVING:
+            return True
+        if worker.kind in ("process", "spawn"):
+            return _TRAIN_TOGETHER.search(scope.module.data) is not None
+        return False
+
+    def shared_parameters(self, module: Module) -> dict[Scope, frozenset[str]]:
+        """Of functions that set workers up: the parameters that are the same in each of them."""
+        found: dict[Scope, frozenset[str]] = {}
+        for crossing in self.workers.crossings.of(module):
+            if crossing.parameter.keyword not in ("worker_init_fn", "initializer"):
+                continue
+            for hanging in crossing.hanging:
+                for function, names in _bound_by(hanging.value):
+                    own = set(parameters(function.node))
+                    if crossing.parameter.keyword == "initializer":
+                        names = own
+                    found[function.scope] = found.get(function.scope, frozenset()) | frozenset(names)
+        return found
+
+    def has_company(self, module: Module) -> bool:
+        """Whether more than one process runs a target, as far as the module shows."""
+        calls: set[ast.AST] = set()
+        for crossing in self.workers.crossings.of(module):
+            if crossing.api.kind == "spawn":
+                return True
+            if crossing.api.kind == "process":
+                calls.add(crossing.call)
+                inside = (*LOOPS, *COMPREHENSIONS)
+                if any(isinstance(item, inside) for item in ancestors(crossing.call)):
+                    return True
+        return len(calls) > 1
+
+    def is_in_order(self, worker: WorkerFunction, shards: bool) -> bool:
+        """Whether an iteration seeds to have one order in all workers, of which each takes its part."""
+        return worker.kind == "dataset" and shards and worker.reached_from.endswith(ITERATION_METHODS)
+
+
+def _bound_by(value: Value) -> Iterator[tuple[Function, set[str]]]:
+    """A function with the parameters that a partial has bound."""
+    if isinstance(value, Function):
+        yield value, set()
+    elif isinstance(value, Method):
+        yield value.function, set()
+    elif isinstance(value, Partial):
+        for function, names in _bound_by(value.callee):
+            own = [p for p in parameters(function.node).values() if p.index is not None]
+            shift = isinstance(value.callee, Method)
+            count = len(value.arguments.positional)
+            bound = {p.name for p in own[shift : shift + count]}
+            yield function, names | bound | set(value.arguments.keywords)
+
+
+def _argument(call: ast.Call, index: int, name: str) -> ast.expr | None:
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    if 0 <= index < len(call.args) and not any(isinstance(a, ast.Starred) for a in call.args[: index + 1]):
+        return call.args[index]
+    return None
+
+
+def _is_constant(evaluator: Evaluator, node: ast.expr, module: Module) -> bool:
+    values = evaluator.values(node, evaluator.frame_at(node, module))
+    return all(isinstance(v, Constant) and v.value is not None for v in values)
+
+
+def _is_plain(call: ast.Call) -> bool:
+    return last_name(call.func) in ("int", "abs", "len", "getattr", "get", "hash")

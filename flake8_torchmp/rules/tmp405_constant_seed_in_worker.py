@@ -1,0 +1,108 @@
+"""TMP405 constant-seed-in-worker: every worker seeds its generator with the same number
+
+## What happens
+DataLoader seeds torch, Python's `random` and NumPy differently in each worker. A `worker_init_fn` or a sample method
+that seeds again, with a constant, with the dataset's `seed` or with the rank, undoes that: all workers of the loader
+draw the same crops, flips and noise, and a sample method that seeds draws the same for every sample. The initializer of
+a pool and the target of several processes do the same to theirs. There is no error, only less variety than one thinks.
+
+The seed has to hold something that differs: the worker's id, `torch.initial_seed()` (which DataLoader has set to
+another number in each worker), `get_worker_info().seed`, the index of the sample, the rank of the process.
+
+## Fails
+```python
+import random
+
+import torch
+from torch.utils.data import DataLoader
+
+
+def draw(numbers):
+    return torch.tensor([random.random() for _ in numbers])
+
+
+def seed_worker(worker_id):
+    random.seed(7)
+
+
+if __name__ == "__main__":
+    loader = DataLoader(range(4), batch_size=2, num_workers=2, collate_fn=draw, worker_init_fn=seed_worker)
+    drawn = torch.cat(list(loader))
+    assert len(drawn.unique()) == 4, f"{len(drawn.unique())} different numbers of 4"
+```
+```text
+AssertionError: 2 different numbers of 4
+```
+
+## Works
+```python
+import random
+
+import torch
+from torch.utils.data import DataLoader
+
+
+def draw(numbers):
+    return torch.tensor([random.random() for _ in numbers])
+
+
+def seed_worker(worker_id):
+    random.seed(7 + worker_id)
+
+
+if __name__ == "__main__":
+    loader = DataLoader(range(4), batch_size=2, num_workers=2, collate_fn=draw, worker_init_fn=seed_worker)
+    drawn = torch.cat(list(loader))
+    assert len(drawn.unique()) == 4, f"{len(drawn.unique())} different numbers of 4"
+```
+
+## What it does not see
+- Seeds that come out of a call which is not known to give the same everywhere: they may differ.
+- It stays quiet where a function also seeds by what differs, puts the old state back, seeds under a switch of its own,
+  or where the processes train one model together: there equal seeds are wanted.
+- Tasks of a pool that seed alike: each of them is often meant to begin at the same point.
+
+## How to silence it
+Write `# noqa: TMP405` on the line that is reported. For a file or a folder use flake8's per-file-ignores in setup.cfg,
+for the project `extend-ignore = TMP405` there, or their counterparts in the tool's own table of pyproject.toml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.values import Instance
+
+from . import rule
+
+WAYS_OUT = {
+    "dataset": "take the sample's index into the seed, or leave the seeding to DataLoader",
+    "collate": "leave the seeding to DataLoader",
+    "initializer": "add the worker's id, or seed with torch.initial_seed()",
+    "process": "add what tells the processes apart, such as their rank",
+    "spawn": "add the rank",
+}
+
+
+@rule("TMP405", "constant-seed-in-worker", fix="unsafe")
+def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
+    fixed = None
+    for worker in model.workers.of(module):
+        if worker.kind not in WAYS_OUT:
+            continue
+        if fixed is None:
+            fixed = model.seeds.shared_parameters(module)
+        call = model.seeds.constant(worker, fixed.get(worker.scope, frozenset()))
+        if call is None or (worker.kind == "process" and not model.seeds.has_company(module)):
+            continue
+        receiver = worker.receiver
+        if isinstance(receiver, Instance) and model.seeds.is_in_order(worker, model.sharding.shards(receiver.cls)):
+            continue
+        message = (
+            f"{worker.scope.name}() seeds every worker alike ({worker.reached_from}), so they all draw the same: "
+            f"{WAYS_OUT[worker.kind]}"
+        )
+        yield model.finding("TMP405", message, call, worker.scope.module, cause=f"{worker.scope.place}")
