@@ -34,6 +34,7 @@ from .seeding import Seeds
 from .sharding import Sharding
 from .starts import Starts
 from .state import State
+from .streams import Streams
 from .target_arguments import TargetArguments
 from .timeline import Timeline
 from .unpicklables import Unpicklables
@@ -80,6 +81,7 @@ class Model:
         self.state = State(self.outline, self.phases)
         self.seeds = Seeds(self.outline, self.workers)
         self.sharding = Sharding(self.outline, self.evaluator, self.workers, self.datasets)
+        self.streams = Streams(self.outline, self.evaluator, self.workers, self.seeds, self.sharding)
         self.paths = Paths(self.evaluator, self.outline)
         self._dataset_arguments = DatasetArguments(self.evaluator, self.outline, self.datasets, self.paths)
         self.listings = Listings(self.evaluator, self.outline, self.datasets)

@@ -20,6 +20,14 @@ NOT_DRAWING = frozenset(
 )
 """What generators offer that draws nothing."""
 
+DRAWING_METHODS = frozenset(
+    "rand randn random random_sample ranf randint integers uniform normal standard_normal choice choices permutation "
+    "permuted shuffle sample gauss normalvariate lognormal lognormvariate beta betavariate binomial poisson "
+    "exponential expovariate gamma gammavariate triangular multinomial multivariate_normal dirichlet laplace logistic "
+    "geometric randrange getrandbits randbytes bytes vonmises vonmisesvariate weibull chisquare standard_gamma".split()
+)
+"""What generators of Python and NumPy offer that draws."""
+
 RESEEDING = frozenset("seed manual_seed set_state setstate set_random_state".split())
 
 SEEDERS = {

@@ -112,7 +112,7 @@ class Seeds:
         own = parameters(scope.node)  # type: ignore[arg-type]
         receiver = receiver_name(scope)
         found: set[str] = set()
-        worker = WorkerFunction(scope, "helper", "", frozenset())
+        worker = WorkerFunction(scope, "helper", "", frozenset(), False)
         everything = frozenset(own) - {receiver}
         for seeding in self.of(scope) if depth < DEEPEST else ():
             if not all(self.is_same(seed, worker, everything) for seed in seeding.seeds):
@@ -248,7 +248,7 @@ class Seeds:
         if calls & random_sources.SAVING:
             return True
         if worker.kind in ("process", "spawn"):
-            return _TRAIN_TOGETHER.search(scope.module.data) is not None
+            return trains_together(scope.module)
         return False
 
     def shared_parameters(self, module: Module) -> dict[Scope, frozenset[str]]:
@@ -281,6 +281,11 @@ class Seeds:
     def is_in_order(self, worker: WorkerFunction, shards: bool) -> bool:
         """Whether an iteration seeds to have one order in all workers, of which each takes its part."""
         return worker.kind == "dataset" and shards and worker.reached_from.endswith(ITERATION_METHODS)
+
+
+def trains_together(module: Module) -> bool:
+    """Whether a module's processes train one model, so that they are meant to start alike."""
+    return _TRAIN_TOGETHER.search(module.data) is not None
 
 
 def _bound_by(value: Value) -> Iterator[tuple[Function, set[str]]]:

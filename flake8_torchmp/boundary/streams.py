@@ -1,0 +1,221 @@
+"""Draws in worker code from a generator whose state every worker has a copy of."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from flake8_torchmp.semantics.calls import Frame, has_receiver
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import LOOPS
+from flake8_torchmp.semantics.module import (
+    COMPREHENSIONS,
+    Module,
+    Place,
+    Scope,
+    ancestors,
+    body_nodes,
+    last_name,
+)
+from flake8_torchmp.semantics.values import External, Instance, Result, Unknown, Value
+
+from . import random_sources
+from .seeding import Seeds, trains_together
+from .sharding import Sharding
+from .workers import ITERATION_METHODS, MOST_FUNCTIONS, WorkerFunction, Workers
+
+_USES_NUMPY = re.compile(
+    rb"^[ \t]*(?:import|from)[ \t]+(?:numpy\.random|scipy|sklearn|pandas|skimage|imgaug|albumentations)\b"
+    rb"|^[ \t]*from[ \t]+numpy[ \t]+import[ \t]+random\b",
+    re.MULTILINE,
+)
+"""Imports that make NumPy's global generator in the parent."""
+
+
+class Draw(NamedTuple):
+    """A call that draws what other workers draw as well."""
+
+    node: ast.Call
+    made: ast.AST | None
+    """Where the generator is made; nothing for a global one of a library."""
+    module: Module | None
+    text: str
+
+
+class Streams:
+    def __init__(
+        self, outline: Evaluator, evaluator: Evaluator, workers: Workers, seeds: Seeds, sharding: Sharding
+    ) -> None:
+        self.outline = outline
+        self.evaluator = evaluator
+        self.workers = workers
+        self.seeds = seeds
+        self.sharding = sharding
+
+    # generators that are objects
+
+    def copied(self, worker: WorkerFunction) -> Iterator[Draw]:
+        """Draws from a generator that the parent, or each import alike, has made."""
+        scope = worker.scope
+        for node in body_nodes(scope.node):  # type: ignore[arg-type]
+            if not isinstance(node, ast.Call):
+                continue
+            for used in _generators_of(node):
+                value = self._generator(used, worker)
+                if value is None or not self._is_made_once(value, worker):
+                    continue
+                if self._is_reseeded(last_name(used), scope.module) or self._is_for_order(worker):
+                    continue
+                yield Draw(node, value.arguments.call, value.arguments.frame.module, ast.unparse(used))
+
+    def _generator(self, node: ast.expr, worker: WorkerFunction) -> Result | None:
+        frame = self._frame(worker)
+        inner = self.outline.frame_in(worker.scope.module.scope_of(node), frame)
+        values = self.outline.values(node, inner)
+        found = next((made for value in values if (made := _made(value)) is not None), None)
+        if found is not None or not any(isinstance(value, Unknown) for value in values):
+            return found
+        if not isinstance(node, ast.Name):
+            return None
+        scope = worker.scope.module.scope_of(node)
+        for context in self.evaluator.contexts(worker.scope):
+            for value in self.evaluator.values(node, self.evaluator.frame_in(scope, context)):
+                made = _made(value)
+                if made is not None:
+                    return made
+        return None
+
+    def _frame(self, worker: WorkerFunction) -> Frame:
+        open_frame = self.outline.frame_of(worker.scope)
+        if worker.receiver is None or not has_receiver(worker.scope):
+            return open_frame
+        return self.outline.frame(worker.scope, None, open_frame.closure, worker.receiver)
+
+    def _is_made_once(self, value: Result, worker: WorkerFunction) -> bool:
+        call = value.arguments.call
+        module = value.arguments.frame.module
+        function = module.scope_of(call).enclosing_function()
+        for item in ancestors(call):
+            if isinstance(item, (*LOOPS, *COMPREHENSIONS)):
+                return False  # perhaps one for each
+        if function is None:
+            is_seeded = bool(value.arguments.positional or value.arguments.keywords) or "manual_seed" in value.name
+            return is_seeded or "torch" in value.name or "fork" in worker.methods
+        return not self.workers.runs(function)
+
+    def _is_reseeded(self, name: str, module: Module) -> bool:
+        """Whether worker code makes a generator of that name anew, or seeds it."""
+        codebase = self.outline.codebase
+        for path in codebase.mentioning(name, module.path):
+            other = codebase.module(path)
+            if other is None:
+                continue
+            for method in random_sources.RESEEDING:
+                for call in other.calls.get(method, ()):
+                    owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+                    if last_name(owner) == name and self._runs(call, other):
+                        return True
+            for changes in list(other.changes.values()):
+                for change in changes:
+                    if change.kind == "attribute" and change.name == name and self._runs(change.node, other):
+                        return True
+            for binding in other.scope.bindings.get(name, ()):
+                if self._runs(binding.node, other):
+                    return True
+        return False
+
+    def _runs(self, node: ast.AST, module: Module) -> bool:
+        function: Scope | None = module.scope_of(node).enclosing_function()
+        return function is not None and self.workers.runs(function)
+
+    def _is_for_order(self, worker: WorkerFunction) -> bool:
+        """An order that all workers agree on, of which each takes its part."""
+        receiver = worker.receiver
+        if not isinstance(receiver, Instance) or not worker.reached_from.endswith(ITERATION_METHODS):
+            return False
+        return self.sharding.shards(receiver.cls)
+
+    # global generators
+
+    def inherited(self, module: Module) -> Iterator[tuple[WorkerFunction, Draw]]:
+        """Draws from a library's global generator in forked processes that nobody seeds."""
+        workers = [w for w in self.workers.of(module) if w.kind in ("process", "task") and "fork" in w.methods]
+        if not workers or trains_together(module):
+            return
+        if any(w.kind == "initializer" and self.seeds.of(w.scope) for w in self.workers.of(module)):
+            return
+        drawing = [(w, draw) for w in workers if (draw := self._global_draw(w)) is not None]
+        if not drawing:
+            return
+        unseeded = self._unseeded(module)
+        for worker, draw in drawing:
+            if worker.scope.place not in unseeded or trains_together(worker.scope.module):
+                continue
+            if worker.kind == "process" and not self.seeds.has_company(module):
+                continue
+            if draw.text.startswith("numpy") and not self._is_used_by_parent(worker.scope.module, module):
+                continue
+            yield worker, draw
+
+    def _unseeded(self, module: Module) -> set[Place]:
+        """The functions that processes reach without seeding anything."""
+        found: set[Place] = set()
+        for root in self.workers.roots(module):
+            reached: list[Scope] = []
+            pending = [(root.function.scope, root.receiver)] if root.kind in ("process", "task") else []
+            while pending and len(reached) < MOST_FUNCTIONS:
+                scope, receiver = pending.pop()
+                if scope not in reached:
+                    reached.append(scope)
+                    pending += [(f.scope, owner) for f, owner in self.workers.callees(scope, receiver)]
+            if not any(self.seeds.of(scope) for scope in reached):
+                found |= {scope.place for scope in reached}
+        return found
+
+    def _global_draw(self, worker: WorkerFunction) -> Draw | None:
+        module = worker.scope.module
+        if b"random" not in module.data and b"torch" not in module.data:
+            return None
+        for node in body_nodes(worker.scope.node):  # type: ignore[arg-type]
+            if not isinstance(node, ast.Call) or any(k.arg == "generator" for k in node.keywords):
+                continue
+            for value in self.outline.values(node.func, self.outline.frame_at(node, module)):
+                name = value.name if isinstance(value, External) else ""
+                is_numpy = name.startswith(random_sources.NUMPY_RANDOM) and random_sources.draws(name)
+                if name in random_sources.TORCH_DRAWS or is_numpy:
+                    return Draw(node, None, None, name)
+        return None
+
+    def _is_used_by_parent(self, *modules: Module) -> bool:
+        for module in modules:
+            if _USES_NUMPY.search(module.data):
+                return True
+            for node in module.loads("random"):
+                if isinstance(node, ast.Attribute):
+                    values = self.outline.values(node, self.outline.frame_at(node, module))
+                    is_numpy = any(isinstance(v, External) and v.name == "numpy.random" for v in values)
+                    if is_numpy and not self._runs(node, module):
+                        return True
+        return False
+
+
+def _generators_of(call: ast.Call) -> Iterator[ast.expr]:
+    """The expressions in a call that can be the generator which it draws from."""
+    function = call.func
+    if isinstance(function, ast.Attribute) and function.attr in random_sources.DRAWING_METHODS:
+        yield function.value
+    for keyword in call.keywords:
+        if keyword.arg in ("generator", "random_state", "rng") and isinstance(keyword.value, ast.Name | ast.Attribute):
+            yield keyword.value
+
+
+def _made(value: Value) -> Result | None:
+    """The making of a generator, also where it is seeded at once."""
+    if not isinstance(value, Result):
+        return None
+    for maker in random_sources.MAKERS:
+        if value.name == maker or value.name == f"{maker}().manual_seed":
+            return value
+    return None
