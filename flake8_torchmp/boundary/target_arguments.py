@@ -39,6 +39,7 @@ class BadArguments(NamedTuple):
     """comma, called, fit"""
     node: ast.expr
     """What is wrong: the arguments, the function, or the whole call."""
+    node_module: Module
     text: str
     call: Call
 
@@ -70,9 +71,9 @@ class TargetArguments:
                 continue
             if parameter.role == "function" and self._is_called(source):
                 name = dotted(source.node.func) if isinstance(source.node, ast.Call) else ""
-                return BadArguments("called", source.node, name or "a function", call)
+                return BadArguments("called", source.node, source.frame.module, name or "a function", call)
             if parameter.keyword in ("args", "initargs") and self._is_no_tuple(source):
-                return BadArguments("comma", source.node, f"{parameter.keyword}=", call)
+                return BadArguments("comma", source.node, source.frame.module, f"{parameter.keyword}=", call)
         if call.api.kind in ("process", "spawn") or call.api.name in APPLYING or call.api.name.endswith(".submit"):
             return self._judge_fit(call)
         return None
@@ -143,7 +144,7 @@ class TargetArguments:
             return None
         problems = {self._misfit(value, given) for value in self.evaluator.of(target)}
         if len(problems) == 1 and (problem := problems.pop()):
-            return BadArguments("fit", call.node, problem, call)
+            return BadArguments("fit", call.node, call.module, problem, call)
         return None
 
     def _given(self, call: Call) -> Given | None:

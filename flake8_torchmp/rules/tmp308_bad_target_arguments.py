@@ -63,7 +63,7 @@ from flake8_torchmp.semantics.module import Module
 from . import rule
 
 
-@rule("TMP308", "bad-target-arguments")
+@rule("TMP308", "bad-target-arguments", fix="safe or unsafe")
 def bad_target_arguments(module: Module, model: Model) -> Iterator[Finding]:
     for found in model.target_arguments.of(module):
         name = found.call.api.name
@@ -75,4 +75,7 @@ def bad_target_arguments(module: Module, model: Model) -> Iterator[Finding]:
             )
         else:
             message = f"{found.text} in a worker of {name}: let the function and its arguments agree"
-        yield model.finding("TMP308", message, found.node, found.call.module)
+        repair = None
+        if found.kind != "fit":
+            repair = model.repair("argument_tuple", found.node, found.node_module, kind=found.kind)
+        yield model.finding("TMP308", message, found.node, found.node_module, repair=repair)

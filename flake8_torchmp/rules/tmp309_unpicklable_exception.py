@@ -83,7 +83,7 @@ from flake8_torchmp.semantics.module import Module
 from . import rule
 
 
-@rule("TMP309", "unpicklable-exception")
+@rule("TMP309", "unpicklable-exception", fix="unsafe")
 def unpicklable_exception(module: Module, model: Model) -> Iterator[Finding]:
     for lost in model.exceptions.lost(module):
         name, scope = lost.cls.scope.name, lost.init.scope
@@ -101,4 +101,6 @@ def unpicklable_exception(module: Module, model: Model) -> Iterator[Finding]:
             Step(scope.module.path, scope.node.lineno, f"{name}.__init__"),  # type: ignore[union-attr]
             Step(lost.worker.scope.module.path, lost.raised.lineno, f"raised in {lost.worker.scope.name}()"),
         ]
-        yield model.finding("TMP309", message, scope.node, scope.module, way, cause=f"{scope.place}")
+        kind = "loader" if lost.is_of_loader else "pickle"
+        repair = model.repair("rebuilt_exception", scope.node, scope.module, kind=kind)
+        yield model.finding("TMP309", message, scope.node, scope.module, way, f"{scope.place}", repair)

@@ -67,7 +67,7 @@ from flake8_torchmp.semantics.values import Function, Method
 from . import rule
 
 
-@rule("TMP310", "private-method-to-worker")
+@rule("TMP310", "private-method-to-worker", fix="safe")
 def private_method_to_worker(module: Module, model: Model) -> Iterator[Finding]:
     for handed in model.handed_over(module):
         value = handed.value
@@ -80,7 +80,9 @@ def private_method_to_worker(module: Module, model: Model) -> Iterator[Finding]:
             f"the private method {name} reaches workers through {handed.place[2]}, and pickle does not find it by that "
             f"name ({model.pickled_under(handed)}): begin its name with one underscore"
         )
-        yield model.finding("TMP310", message, node, place, model.steps(handed.way, handed.place))
+        repair = model.repair("single_underscore", function.node, function.scope.module)
+        way = model.steps(handed.way, handed.place)
+        yield model.finding("TMP310", message, node, place, way, repair=repair)
 
 
 def _is_private(function: Function) -> bool:

@@ -1,0 +1,54 @@
+"""What a worker is given becomes what it should be: `args=("x")` a tuple, `target=f(x)` the function and its arguments.
+
+Safe for the comma after a literal, which can be meant in no other way; unsafe otherwise. A call with keywords or stars
+inside `target=` is refused, as is one beside arguments that are there already.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from flake8_torchmp.findings import Repair
+
+from .change import Change, NotFixable
+from .document import Document, Documents
+
+VALUES = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.BinaryOperation)
+LITERALS = (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString, cst.Integer, cst.Float)
+
+
+def change(repair: Repair, documents: Documents) -> Change:
+    document = documents[repair.path]
+    if dict(repair.notes).get("kind") == "called":
+        return _uncalled(document, document.node(repair, cst.Call))
+    node = document.node(repair, *LITERALS, *VALUES)
+    end = document.span(node).end
+    if getattr(node, "lpar", ()):
+        edits = (document.inserted(end, ","),)
+    else:
+        edits = (document.replaced(node, f"({document.code(node)},)"),)
+    return Change(edits, isinstance(node, LITERALS), "the arguments became a tuple")
+
+
+def _uncalled(document: Document, node: cst.Call) -> Change:
+    argument = document.parent(node)
+    call = document.parent(argument) if argument is not None else None
+    if not isinstance(argument, cst.Arg) or not isinstance(call, cst.Call):
+        raise NotFixable("the call is no argument")
+    if any(item.star or item.keyword is not None for item in node.args):
+        raise NotFixable("it is called with keywords or stars")
+    given = [
+        document.code(item.value) if not item.value.lpar else f"({document.code(item.value)})" for item in node.args
+    ]
+    name = call.func.attr.value if isinstance(call.func, cst.Attribute) else getattr(call.func, "value", "")
+    function = document.code(node.func)
+    others = {item.keyword.value for item in call.args if item.keyword is not None}
+    if argument.keyword is not None and argument.keyword.value == "target" and "args" not in others:
+        text = f"{function}, args=({', '.join(given)}{',' * (len(given) == 1)})" if given else function
+    elif name == "submit" and len(call.args) == 1 and argument.keyword is None:
+        text = ", ".join([function, *given])
+    elif name in ("apply", "apply_async") and argument.keyword is None and len(call.args) == 1:
+        text = f"{function}, ({', '.join(given)}{',' * (len(given) == 1)})"
+    else:
+        raise NotFixable("it is given other arguments too")
+    return Change((document.replaced(node, text),), False, f"{function} is given, not called")

@@ -1,0 +1,140 @@
+"""Fixes of what workers are given to do, and of what they raise."""
+
+from __future__ import annotations
+
+import pytest
+from fixes.mending import mended_text
+
+HEAD = """\
+import multiprocessing as mp
+
+
+def work(name, *more):
+    print(name, *more)
+
+
+if __name__ == "__main__":
+    """
+
+SAFE = {
+    'mp.Process(target=work, args=("train")).start()\n': 'mp.Process(target=work, args=("train",)).start()\n',
+    'mp.Process(target=work, args="train").start()\n': 'mp.Process(target=work, args=("train",)).start()\n',
+    "mp.Process(target=work, args=( 1  # é\n    )).start()\n": "mp.Process(target=work, args=( 1,  # é\n    )).start()\n",
+}
+UNSAFE = {
+    'mp.Process(target=work("train")).start()\n': 'mp.Process(target=work, args=("train",)).start()\n',
+    'mp.Process(target=work("train", (1, 2))).start()\n': ('mp.Process(target=work, args=("train", (1, 2))).start()\n'),
+    "mp.Process(target=work, args=(mp.Queue())).start()\n": "mp.Process(target=work, args=(mp.Queue(),)).start()\n",
+}
+
+
+@pytest.mark.parametrize("before", SAFE)
+def test_a_comma_after_a_literal(before: str) -> None:
+    assert mended_text(HEAD + before) == HEAD + SAFE[before]
+
+
+@pytest.mark.parametrize("before", UNSAFE)
+def test_what_may_be_meant_otherwise(before: str) -> None:
+    assert mended_text(HEAD + before) == HEAD + before
+    assert mended_text(HEAD + before, unsafe=True) == HEAD + UNSAFE[before]
+
+
+@pytest.mark.parametrize("argument", ['work("a"), args=("b",)', "work(*[1])"])
+def test_a_call_that_is_left(argument: str) -> None:
+    text = f"{HEAD}mp.Process(target={argument}).start()\n"
+    assert mended_text(text, unsafe=True) == text
+
+
+PRIVATE = """\
+import multiprocessing as mp
+
+
+class Extractor:
+    def __norm(self, index):  # é
+        return index
+
+    def run(self):
+        with mp.Pool(2) as pool:
+            return pool.map(self.__norm, range(self.__norm(3)))
+"""
+
+
+def test_one_underscore() -> None:
+    assert mended_text(PRIVATE) == PRIVATE.replace("__norm", "_norm")
+
+
+@pytest.mark.parametrize(
+    "rest", ["    def _norm(self):\n        pass\n", '\nprint(getattr(Extractor, "_Extractor__norm"))\n']
+)
+def test_a_name_that_is_left(rest: str) -> None:
+    assert mended_text(PRIVATE + rest, unsafe=True) == PRIVATE + rest
+
+
+ERROR = """\
+import multiprocessing as mp
+
+
+class Corrupt(Exception):
+    def __init__(self, path, offset{options}):
+        super().__init__(f"{{path}} {{offset}}")
+        self.path = path
+{reduce}
+
+def decode(path):
+    raise Corrupt(path, 7{given})
+
+
+if __name__ == "__main__":
+    with mp.Pool(1) as pool:
+        pool.map(decode, "ab")
+"""
+
+
+def test_an_exception_that_says_how_it_is_made() -> None:
+    before = ERROR.format(options="", given="", reduce="")
+    assert mended_text(before) == before
+    reduce = (
+        "        self._offset = offset\n\n"
+        "    def __reduce__(self):\n"
+        "        return type(self), (self.path, self._offset), self.__dict__\n"
+    )
+    assert mended_text(before, unsafe=True) == ERROR.format(options="", given="", reduce=reduce)
+
+
+def test_an_exception_with_options() -> None:
+    before = ERROR.format(options=", *, why", given=", why=1", reduce="")
+    after = mended_text(before, unsafe=True)
+    assert "return partial(type(self), why=self._why), (self.path, self._offset), self.__dict__\n" in after
+    assert "from functools import partial\n" in after
+
+
+def test_an_exception_that_takes_anything_is_left() -> None:
+    before = ERROR.format(options=", *more", given="", reduce="")
+    assert mended_text(before, unsafe=True) == before
+
+
+LOADED = """\
+from torch.utils.data import DataLoader, Dataset
+
+
+class BadScan(Exception):
+    def __init__(self, patient, number: int{default}, *, why{why}):
+        super().__init__(patient)
+
+
+class Scans(Dataset):
+    def __getitem__(self, index):
+        raise BadScan("p", index, why="")
+
+    def __len__(self):
+        return 1
+
+
+if __name__ == "__main__":
+    list(DataLoader(Scans(), num_workers=1))
+"""
+
+
+def test_an_exception_that_a_loader_makes_from_a_text() -> None:
+    before = LOADED.format(default="", why="")
+    assert mended_text(before, unsafe=True) == LOADED.format(default=" = None", why="=None")
