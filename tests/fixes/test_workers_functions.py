@@ -19,7 +19,7 @@ if __name__ == "__main__":
 SAFE = {
     'mp.Process(target=work, args=("train")).start()\n': 'mp.Process(target=work, args=("train",)).start()\n',
     'mp.Process(target=work, args="train").start()\n': 'mp.Process(target=work, args=("train",)).start()\n',
-    "mp.Process(target=work, args=( 1  # é\n    )).start()\n": "mp.Process(target=work, args=( 1,  # é\n    )).start()\n",
+    "mp.Process(target=work, args=( 1  # é\n    ))\n": "mp.Process(target=work, args=( 1,  # é\n    ))\n",
 }
 UNSAFE = {
     'mp.Process(target=work("train")).start()\n': 'mp.Process(target=work, args=("train",)).start()\n',
