@@ -41,6 +41,8 @@ class Api(NamedTuple):
     parameters: tuple[Parameter, ...]
     pickles: str = "start"
     """always; or start: only where the start method is spawn or forkserver"""
+    workers: str = "num_workers"
+    """Of a loader: the parameter that says how many, or `parameter.attribute`."""
 
 
 LOADER = (
@@ -50,16 +52,39 @@ LOADER = (
 )
 KEYWORD_LOADER = tuple(Parameter(p.keyword, 0 if p.position == 0 else None, p.role) for p in LOADER)
 
+FOUR_DATASETS = tuple(
+    Parameter(name, index, "dataset")
+    for index, name in enumerate(("train_dataset", "val_dataset", "test_dataset", "predict_dataset"))
+)
+"""Lightning's and PyG's ways to make the loaders of a whole training; `num_workers` is where DataLoader has it."""
+SAMPLING_LOADER = tuple(
+    Parameter(name, None, "function") for name in ("transform", "transform_sampler_output", "worker_init_fn")
+)
+"""PyG's loaders over one graph: their collate function is a method of their own, so all that they keep is pickled."""
+
 LOADERS = {
     "torch.utils.data.DataLoader": LOADER,
     "torch.utils.data.dataloader.DataLoader": LOADER,
     "torchdata.stateful_dataloader.StatefulDataLoader": LOADER,
     "torch_geometric.loader.DataLoader": KEYWORD_LOADER,
+    "torch_geometric.loader.dataloader.DataLoader": KEYWORD_LOADER,
+    "torch_geometric.loader.DenseDataLoader": KEYWORD_LOADER,
+    **{
+        f"torch_geometric.loader.{name}": SAMPLING_LOADER
+        for name in "NeighborLoader LinkNeighborLoader NodeLoader LinkLoader HGTLoader".split()
+    },
+    "torch_geometric.data.LightningDataset": FOUR_DATASETS,
+    "torch_geometric.data.lightning.LightningDataset": FOUR_DATASETS,
+    **{
+        f"{package}.LightningDataModule.from_datasets": FOUR_DATASETS
+        for package in ("lightning", "lightning.pytorch", "pytorch_lightning")
+    },
+    "litdata.StreamingDataLoader": KEYWORD_LOADER,
     "torch_geometric.data.DataLoader": KEYWORD_LOADER,
     "torch_geometric.loader.DataListLoader": KEYWORD_LOADER,
     "monai.data.DataLoader": KEYWORD_LOADER,
     "monai.data.dataloader.DataLoader": KEYWORD_LOADER,
-    "webdataset.WebLoader": KEYWORD_LOADER,
+    "webdataset.WebLoader": LOADER,
     "torchio.SubjectsLoader": KEYWORD_LOADER,
     "dgl.dataloading.GraphDataLoader": KEYWORD_LOADER,
 }
@@ -121,6 +146,8 @@ DATASETS = frozenset(
     )
 ) | frozenset(
     "torch.utils.data.IterDataPipe torch.utils.data.MapDataPipe torchdata.datapipes.iter.IterDataPipe "
+    "torchdata.datapipes.map.MapDataPipe torch.utils.data.datapipes.datapipe.IterDataPipe webdataset.DataPipeline "
+    "torch_geometric.data.dataset.Dataset litdata.StreamingDataset streaming.StreamingDataset "
     "torch_geometric.data.Dataset torch_geometric.data.InMemoryDataset torch_geometric.data.OnDiskDataset "
     "torchvision.datasets.VisionDataset torchvision.datasets.vision.VisionDataset torchvision.datasets.ImageFolder "
     "torchvision.datasets.DatasetFolder torchvision.datasets.folder.ImageFolder monai.data.Dataset "
@@ -128,10 +155,13 @@ DATASETS = frozenset(
 )
 ITERABLE_DATASETS = frozenset(
     "torch.utils.data.IterableDataset torch.utils.data.dataset.IterableDataset torch.utils.data.ChainDataset "
-    "torch.utils.data.IterDataPipe torchdata.datapipes.iter.IterDataPipe webdataset.WebDataset".split()
+    "torch.utils.data.IterDataPipe torchdata.datapipes.iter.IterDataPipe webdataset.WebDataset "
+    "torch.utils.data.datapipes.datapipe.IterDataPipe webdataset.DataPipeline litdata.StreamingDataset "
+    "streaming.StreamingDataset".split()
 )
 GRAPH_DATASETS = frozenset(
-    ("torch_geometric.data.Dataset", "torch_geometric.data.InMemoryDataset", "torch_geometric.data.OnDiskDataset")
+    "torch_geometric.data.Dataset torch_geometric.data.InMemoryDataset torch_geometric.data.OnDiskDataset "
+    "torch_geometric.data.dataset.Dataset".split()
 )
 DATASET_MODULES = ("torchvision.datasets.", "torchaudio.datasets.", "torchtext.datasets.", "torch_geometric.datasets.")
 """Every class of these modules is a dataset."""
@@ -190,15 +220,15 @@ DEFERRED = {
 LIBRARIES = frozenset(
     "torch torchvision torchaudio torchtext torch_geometric torchdata numpy pandas scipy sklearn cv2 PIL h5py lmdb "
     "pytorch_lightning lightning transformers accelerate monai webdataset tqdm yaml matplotlib joblib "
-    "albumentations timm ray dask omegaconf hydra".split()
+    "albumentations timm ray dask omegaconf hydra litdata".split()
 )
 
 WORDS = Words(
     rb"DataLoader|Loader\b|Dataset\b|multiprocessing|\bProcess(?:PoolExecutor)?\b|\bPool\b|\bspawn\b|start_method"
     rb"|start_processes|get_context|IterDataPipe|\bDatasetFolder|\bImageFolder|torchvision|torchaudio|torch_geometric"
-    rb"|call_parse|\bfork(?:pty)?\b|\bThread",
+    rb"|call_parse|\bfork(?:pty)?\b|\bThread|data_collator|from_datasets|ParallelMapper",
     b"Loader Dataset multiprocessing Process Pool spawn start_ get_context IterDataPipe ImageFolder torchvision "
-    b"torchaudio torch_geometric call_parse fork Thread".split(),
+    b"torchaudio torch_geometric call_parse fork Thread data_collator from_datasets ParallelMapper".split(),
 )
 """No file without one of these words has a crossing, worker code or a start of its own."""
 

@@ -12,7 +12,6 @@ from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module, dotted
 from flake8_torchmp.semantics.values import (
     Class,
-    Constant,
     External,
     Instance,
     Member,
@@ -23,14 +22,15 @@ from flake8_torchmp.semantics.values import (
     Value,
 )
 
-from . import apis
+from . import apis, ecosystem
 from .apis import Api, Parameter
+from .ecosystem import has_no_workers
 from .hanging import Hanging, Hangings
 from .methods import StartMethods, mp_name
 
 API_NAMES = frozenset(
     {"DataLoader", "Loader", "ProcessPoolExecutor", *apis.MULTIPROCESSING_CALLS, *apis.PROCESS_CLASSES}
-    | {name.rpartition(".")[2] for name in apis.LOADERS}
+    | {name.rpartition(".")[2] for name in (*apis.LOADERS, *ecosystem.CALLS)}
     | set(apis.POOL_TASKS)
     | set(apis.EXECUTOR_TASKS)
     | {"__init__", "run_in_executor"}
@@ -100,7 +100,9 @@ class Crossings:
 
     def _cross(self, module: Module) -> Iterator[Crossing]:
         for call in self.calls(module):
-            has_workers = call.api.kind != "loader" or not has_no_workers(self.evaluator, call.arguments)
+            has_workers = call.api.kind != "loader" or not has_no_workers(
+                self.evaluator, call.arguments, call.api.workers
+            )
             for parameter, source in self._crossing_arguments(call):
                 if has_workers or parameter.role == "dataset":
                     self.evaluator.steps = 0  # what is hard to follow must not hide the rest
@@ -187,6 +189,8 @@ class Crossings:
             name = callee.name.removesuffix(".__init__")
             if name in self.loaders:
                 return Api("DataLoader", "loader", self.loaders[name])
+            if name in ecosystem.CALLS:
+                return ecosystem.CALLS[name]
             if name in apis.EXECUTORS:
                 return apis.EXECUTOR
         name = mp_name(callee).removesuffix(".__init__")
@@ -212,6 +216,8 @@ class Crossings:
         for base in classes.library_bases(self.outline, cls):
             if base in self.loaders:
                 return Api(cls.scope.name, "loader", self.loaders[base])
+            if base in ecosystem.CALLS:
+                return ecosystem.CALLS[base]._replace(name=cls.scope.name)
             if mp_process(base):
                 return apis.MULTIPROCESSING_CALLS["Process"]
         return None
@@ -327,15 +333,6 @@ class Crossings:
             if isinstance(base, Member | External) and (mp_name(base) in apis.PROCESS_CLASSES):
                 return self.methods.of_callee(base, module), self.methods.is_default(base)
         return self.methods.of_program(module), True
-
-
-def has_no_workers(evaluator: Evaluator, arguments: Arguments) -> bool:
-    """Whether a loader is known to work in the parent alone; a count that cannot be seen is not."""
-    source = arguments.get(apis.LOADER_POSITIONS["num_workers"], "num_workers")
-    if source is None:
-        return not arguments.is_open
-    values = evaluator.of(source)
-    return all(isinstance(value, Constant) and value.value in (0, None) for value in values)
 
 
 def is_bare_init(node: ast.Call, callee: External) -> bool:

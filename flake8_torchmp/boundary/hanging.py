@@ -26,7 +26,7 @@ from flake8_torchmp.semantics.values import (
     qualified,
 )
 
-from . import apis
+from . import apis, ecosystem
 
 MOST_HANGING = 400
 
@@ -79,6 +79,11 @@ class Hangings:
             yield value.receiver, f".{value.function.scope.name}"
         elif isinstance(value, Member):
             yield value.owner, f".{value.name}"
+        elif isinstance(value, Result) and ecosystem.is_view(value):
+            if ecosystem.keeps_function(value):
+                yield from self._arguments_of(value.arguments, value.name.rpartition(".")[2])
+            assert isinstance(value.callee, Member)
+            yield value.callee.owner, f".{value.callee.name}()"
         elif isinstance(value, Result):
             if self._keeps(value):
                 yield from self._arguments_of(value.arguments, qualified(value.callee).rpartition(".")[2])

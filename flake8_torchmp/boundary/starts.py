@@ -26,7 +26,8 @@ from flake8_torchmp.semantics.values import (
 )
 
 from . import apis
-from .crossings import Crossings, has_no_workers, is_executor, is_given_executor
+from .crossings import Crossings, is_executor, is_given_executor
+from .ecosystem import has_no_workers
 from .guards import is_guarded, runs_at_import
 from .methods import StartMethods, mp_name
 

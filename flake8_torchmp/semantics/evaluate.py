@@ -220,7 +220,7 @@ class Evaluator:
             if self.never(binding.node, inner):
                 continue
             for value in self.bound(binding, inner):
-                if additions is not None and isinstance(value, Collection | Instance | Result | Class):
+                if additions is not None and isinstance(value, Collection | Instance | Result | Class | Member):
                     value = value.with_additions(additions)
                 yield value
 
