@@ -1,0 +1,195 @@
+"""Processes that put on a queue, and whether the parent reads it before it joins them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import LOOPS
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, last_name, position, up
+from flake8_torchmp.semantics.values import Instance, Result, Value
+
+from . import apis
+from .crossings import Crossings
+from .hanging import Hangings
+from .methods import mp_name
+from .starts import import_nodes
+from .workers import Workers
+
+QUEUES = frozenset(("Queue", "JoinableQueue"))
+SIMPLE = frozenset(("SimpleQueue",))
+"""Its `put` writes into the pipe itself: a lot blocks there, and a little is always safe."""
+PUTTING = frozenset(("put", "put_nowait"))
+READING = frozenset(("get", "get_nowait"))
+NEUTRAL = frozenset("put put_nowait qsize empty full close join task_done".split())
+SMALL_CALLS = frozenset(
+    "len sum int float bool round abs hash id getpid item time perf_counter monotonic count is_alive mean std".split()
+)
+SHORT = 64
+"""Turns of a loop, with a number or a short text each, that a pipe takes for sure."""
+
+QueueKey = int
+"""The call that makes a queue."""
+
+
+class EarlyJoin(NamedTuple):
+    node: ast.Call
+    read: ast.AST
+    """Where the queue is read, too late."""
+    worker: str
+    """The function that puts."""
+
+
+class Queues:
+    """What the processes of one module put on which queues, and what they take from them."""
+
+    def __init__(self, module: Module, evaluator: Evaluator, crossings: Crossings, workers: Workers) -> None:
+        self.module = module
+        self.evaluator = evaluator
+        self.crossings = crossings
+        self.puts: dict[QueueKey, str] = {}
+        self.taken: set[QueueKey] = set()
+        for worker in workers.of(module):
+            if worker.kind == "process":
+                self._look_at(worker.scope)
+
+    def _look_at(self, scope: Scope) -> None:
+        assert isinstance(scope.node, FUNCTIONS)
+        for node in body_nodes(scope.node):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            method = node.func.attr
+            if method in PUTTING:
+                for queue in self._queues(node.func.value, scope):
+                    is_simple = mp_name(queue.callee) in SIMPLE
+                    if not _is_little(node, scope, is_simple):
+                        self.puts.setdefault(id(queue.arguments.call), scope.name)
+            elif method in (*READING, "cancel_join_thread"):
+                self.taken |= {id(queue.arguments.call) for queue in self._queues(node.func.value, scope)}
+
+    def _queues(self, node: ast.expr, scope: Scope) -> Iterator[Result]:
+        for frame in self.evaluator.contexts(scope):
+            self.evaluator.steps = 0
+            inner = self.evaluator.frame_in(scope.module.scope_of(node), frame)
+            for value in self.evaluator.values(node, inner):
+                if is_queue(value):
+                    yield value  # type: ignore[misc]
+
+    def early_joins(self) -> Iterator[EarlyJoin]:
+        """Where a process that puts on a queue is joined, and only later the same function reads the queue."""
+        for call in self.module.calls.get("join", ()):
+            if not isinstance(call.func, ast.Attribute) or call.args or call.keywords:
+                continue
+            frame = self.evaluator.frame_at(call, self.module)
+            self.evaluator.steps = 0
+            for process in self.evaluator.values(call.func.value, frame):
+                for key in self._queues_of(process) & self.puts.keys() - self.taken:
+                    read = self._read_only_after(call, key)
+                    if read is not None:
+                        yield EarlyJoin(call, read, self.puts[key])
+
+    def _queues_of(self, process: Value) -> set[QueueKey]:
+        """The queues that a process was given."""
+        made = isinstance(process, Result) and mp_name(process.callee) in apis.PROCESS_CLASSES
+        if not made and not (isinstance(process, Instance) and self.crossings.is_process(process.cls)):
+            return set()
+        hangings = Hangings(self.evaluator)
+        if isinstance(process, Result):
+            sources = [
+                process.arguments.get(3, "args"),
+                process.arguments.get(4, "kwargs"),
+                process.arguments.get(1, "target"),
+            ]
+            found = [h.value for source in sources if source is not None for h in hangings.of(source, "value")]
+        else:
+            found = [h.value for h in hangings.on([process], self.evaluator.frame_of(self.module.scope))]
+        return {id(value.arguments.call) for value in found if isinstance(value, Result) and is_queue(value)}
+
+    def _read_only_after(self, join: ast.Call, key: QueueKey) -> ast.AST | None:
+        """The first use of a queue after a join that reads it or hands it on; None if there is one before, too."""
+        function = self.module.scope_of(join).enclosing_function()
+        nodes = body_nodes(function.node) if function is not None else list(import_nodes(self.module))  # type: ignore[arg-type]
+        later: list[ast.AST] = []
+        for node in nodes:
+            if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(getattr(node, "ctx", None), ast.Load):
+                continue
+            if not self._may_read(node) or not self._is_queue(node, key):
+                continue
+            if position(node) < position(join):
+                return None
+            later.append(node)
+        return min(later, key=position, default=None)
+
+    def _is_queue(self, node: ast.expr, key: QueueKey) -> bool:
+        self.evaluator.steps = 0
+        values = self.evaluator.values(node, self.evaluator.frame_at(node, self.module))
+        flat = [
+            *values,
+            *(inner for value in values for _, s in self.evaluator.items(value) for inner in self.evaluator.of(s)),
+        ]
+        return any(is_queue(value) and id(value.arguments.call) == key for value in flat)  # type: ignore[attr-defined]
+
+    def _may_read(self, node: ast.expr) -> bool:
+        """Whether a use takes from what it names, or hands it to somebody who may; not to a process."""
+        holder: Any = up(node)
+        if isinstance(holder, ast.Attribute):
+            return holder.attr not in NEUTRAL and isinstance(up(holder), ast.Call | ast.keyword)
+        if isinstance(holder, ast.Call) and holder.func is node:
+            return False
+        for above in ancestors(node):
+            if isinstance(above, ast.stmt):
+                break
+            if isinstance(above, ast.Call):
+                frame = self.evaluator.frame_at(above, self.module)
+                values = self.evaluator.values(above.func, frame)
+                if any(mp_name(value) in apis.PROCESS_CLASSES for value in values):
+                    return False
+                made = self.evaluator.values(above, frame)
+                return not any(isinstance(value, Instance) and self.crossings.is_process(value.cls) for value in made)
+        return isinstance(holder, ast.Return | ast.Call | ast.For | ast.comprehension)
+
+
+def is_queue(value: Value) -> bool:
+    return isinstance(value, Result) and mp_name(value.callee) in QUEUES | SIMPLE
+
+
+def _is_little(put: ast.Call, scope: Scope, is_simple: bool) -> bool:
+    """Whether a pipe takes what is put for sure; of a SimpleQueue one thing counts as little."""
+    for above in ancestors(put):
+        if above is scope.node:
+            break
+        if isinstance(above, LOOPS) and not _is_short(above):
+            return False
+    return is_simple or all(_is_small(argument, scope) for argument in put.args[:1])
+
+
+def _is_short(loop: ast.AST) -> bool:
+    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call) or last_name(loop.iter.func) != "range":
+        return False
+    return all(isinstance(a, ast.Constant) and isinstance(a.value, int) and a.value <= SHORT for a in loop.iter.args)
+
+
+def _is_small(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
+    """Whether a value is a number, a short text or a few of them, by the way it is written."""
+    if isinstance(node, ast.Constant | ast.Compare | ast.JoinedStr):
+        return True
+    if isinstance(node, ast.Tuple | ast.List):
+        return all(_is_small(element, scope, depth) for element in node.elts)
+    if isinstance(node, ast.Dict):
+        return all(_is_small(value, scope, depth) for value in node.values)
+    if isinstance(node, ast.BinOp):
+        return _is_small(node.left, scope, depth) and _is_small(node.right, scope, depth)
+    if isinstance(node, ast.UnaryOp):
+        return _is_small(node.operand, scope, depth)
+    if isinstance(node, ast.Call):
+        return last_name(node.func) in SMALL_CALLS
+    if isinstance(node, ast.Name) and depth < 4:
+        bindings = scope.bindings.get(node.id, ())
+        if any(binding.kind == "parameter" for binding in bindings):
+            return False
+        values = [binding.value for binding in bindings if binding.kind in ("assign", "augmented", "walrus")]
+        first = [value for value in values if value is not None]
+        return bool(first) and len(first) == len(bindings) and _is_small(first[0], scope, depth + 1)
+    return False

@@ -1,0 +1,104 @@
+"""TMP605 join-before-drain: a process is joined before the queue that it puts on is read
+
+## What happens
+A process that has put something on a `multiprocessing.Queue` does not end before all of it has gone into the pipe below
+the queue, and a pipe holds little: 64 KiB on Linux. So a parent that joins the process first and reads the queue later
+waits for a process that waits for the parent. With small results the same program runs, which is how it gets
+written; with real data it hangs, without a word. It is so under every start method.
+
+A `SimpleQueue` has no buffer at all: `put` itself waits for room in the pipe. A Manager's queue lives in a process of
+its own, and is never waited for.
+
+## Fails
+The program gives itself ten seconds, because it would wait for ever:
+
+```python
+import faulthandler
+import multiprocessing as mp
+
+import torch
+
+
+def noise(seed, out):
+    torch.manual_seed(seed)
+    out.put(torch.randn(200_000).tolist())
+
+
+def main():
+    faulthandler.dump_traceback_later(10, exit=True)
+    out = mp.Queue()
+    worker = mp.Process(target=noise, args=(0, out), daemon=True)
+    worker.start()
+    worker.join()
+    print(len(out.get()))
+
+
+if __name__ == "__main__":
+    main()
+```
+```text
+Timeout (0:00:10)!
+```
+
+## Works
+```python
+import multiprocessing as mp
+
+import torch
+
+
+def noise(seed, out):
+    torch.manual_seed(seed)
+    out.put(torch.randn(200_000).tolist())
+
+
+def main():
+    out = mp.Queue()
+    workers = [mp.Process(target=noise, args=(seed, out)) for seed in range(2)]
+    for worker in workers:
+        worker.start()
+    results = [out.get() for _ in workers]
+    for worker in workers:
+        worker.join()
+    assert [len(result) for result in results] == [200_000, 200_000]
+
+
+if __name__ == "__main__":
+    main()
+```
+
+## What it does not see
+- A queue that is read by another function than the one that joins, unless that one hands the queue to it.
+- How much is put: what is plainly a number, a short text or a few of them passes, everything else counts as much.
+- A `join` with a timeout.
+
+## How to silence it
+Read first, join then. Or write `# noqa: TMP605` on the line of the `join`, or ignore the code in setup.cfg, for single
+files with per-file-ignores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.queues import PUTTING, Queues
+from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.module import Module, position
+
+from . import rule
+
+
+@rule("TMP605", "join-before-drain")
+def join_before_drain(module: Module, model: Model) -> Iterator[Finding]:
+    if "join" not in module.calls or not any(name in module.data for name in (b"Queue", b"queue")):
+        return
+    if PUTTING.isdisjoint(module.calls) and not module.scope.star_imports and b"import" not in module.data:
+        return
+    for early in Queues(module, model.evaluator, model.crossings, model.workers).early_joins():
+        message = (
+            f"joins a process before the queue is read on which {early.worker}() puts: both wait for ever once it is "
+            "more than a pipe holds: read the queue first, join then"
+        )
+        way = [Step(module.path, position(early.read)[0], "the queue is read")]
+        yield model.finding("TMP605", message, early.node, module, way)
