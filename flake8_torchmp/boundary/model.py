@@ -26,6 +26,7 @@ from .listings import Listings
 from .loader_options import LoaderOptions
 from .method_names import MethodNames
 from .methods import StartMethods
+from .object_state import ObjectState
 from .openers import Openers
 from .paths import Paths
 from .phases import Phases
@@ -82,6 +83,9 @@ class Model:
         self.seeds = Seeds(self.outline, self.workers)
         self.sharding = Sharding(self.outline, self.evaluator, self.workers, self.datasets)
         self.streams = Streams(self.outline, self.evaluator, self.workers, self.seeds, self.sharding)
+        self.object_state = ObjectState(
+            self.outline, self.evaluator, self.crossings, self.workers, self.datasets, self.state
+        )
         self.paths = Paths(self.evaluator, self.outline)
         self._dataset_arguments = DatasetArguments(self.evaluator, self.outline, self.datasets, self.paths)
         self.listings = Listings(self.evaluator, self.outline, self.datasets)

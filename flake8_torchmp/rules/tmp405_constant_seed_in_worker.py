@@ -87,7 +87,7 @@ WAYS_OUT = {
 }
 
 
-@rule("TMP405", "constant-seed-in-worker", fix="unsafe")
+@rule("TMP405", "constant-seed-in-worker")
 def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     fixed = None
     for worker in model.workers.of(module):

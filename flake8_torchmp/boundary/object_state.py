@@ -1,0 +1,331 @@
+"""What is changed in one process and read in another: attributes of datasets, and containers given to processes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import has_receiver, parameters, receiver_name
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import LOOPS
+from flake8_torchmp.semantics.module import Change, Module, Scope, ancestors, position
+from flake8_torchmp.semantics.values import (
+    Class,
+    Collection,
+    Constant,
+    Function,
+    Instance,
+    Member,
+    Method,
+    Result,
+    Unknown,
+    Value,
+    qualified,
+)
+
+from . import apis
+from .crossings import Crossing, Crossings
+from .datasets import Datasets
+from .methods import mp_name
+from .state import State
+from .workers import WorkerFunction, Workers
+
+NOT_READING = frozenset("__init__ __getstate__ __setstate__ __repr__ __str__ __del__ __post_init__".split())
+"""Methods whose reads tell nothing of what a worker has changed."""
+
+PLAIN = frozenset(
+    "builtins.list builtins.dict builtins.set builtins.bytearray collections.defaultdict collections.OrderedDict "
+    "collections.Counter collections.deque array.array numpy.zeros numpy.ones numpy.empty numpy.full numpy.array "
+    "numpy.zeros_like numpy.ones_like numpy.empty_like numpy.full_like numpy.arange pandas.DataFrame".split()
+)
+"""What makes an object that each process has a copy of."""
+TENSORS = frozenset(f"torch.{name}" for name in "zeros ones empty full tensor zeros_like ones_like rand randn".split())
+"""The same under fork alone: a spawned process gets a tensor's memory shared."""
+
+
+class LostChange(NamedTuple):
+    node: ast.AST
+    attribute: str
+    read: ast.AST
+    read_in: Module
+
+
+class ObjectState:
+    def __init__(
+        self,
+        outline: Evaluator,
+        evaluator: Evaluator,
+        crossings: Crossings,
+        workers: Workers,
+        datasets: Datasets,
+        state: State,
+    ) -> None:
+        self.outline = outline
+        self.evaluator = evaluator
+        self.crossings = crossings
+        self.workers = workers
+        self.datasets = datasets
+        self.state = state
+
+    # a sample method changes its dataset
+
+    def lost_changes(self, worker: WorkerFunction) -> Iterator[LostChange]:
+        """Changes that worker code makes to its dataset, and that the parent reads its own copy for."""
+        receiver = worker.receiver
+        if not isinstance(receiver, Instance) or not self.datasets.is_dataset(receiver.cls):
+            return
+        for change, attribute in self.own_changes(worker.scope):
+            if self.is_plain(receiver, attribute):
+                read = next(self._reads_in_parent(receiver.cls, attribute), None)
+                if read is not None:
+                    yield LostChange(change.node, attribute, *read)
+
+    @staticmethod
+    def own_changes(scope: Scope) -> Iterator[tuple[Change, str]]:
+        """What a method changes on its object, with the attribute."""
+        receiver = receiver_name(scope)
+        for change in list(scope.module.changes.get(receiver, ())) if receiver else ():
+            if scope.module.scope_of(change.node).enclosing_function() is not scope:
+                continue
+            attribute = change.name if change.kind == "attribute" and isinstance(change.target, ast.Name) else ""
+            target: Any = change.target
+            while isinstance(target, ast.Attribute | ast.Subscript):
+                if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+                    attribute = target.attr
+                target = target.value
+            if attribute:
+                yield change, attribute
+
+    def is_plain(self, receiver: Instance, attribute: str) -> bool:
+        """Whether an attribute holds what is copied to each process: numbers, texts, containers, arrays."""
+        values = list(classes.stored(self.outline, receiver, attribute, frozenset(("__getitem__", "__iter__"))))
+        for cls in classes.project_classes(self.outline, receiver.cls):
+            if attribute in classes.fields(self.outline, cls):
+                values += list(classes.field(self.outline, receiver, attribute))
+            for binding in cls.scope.bindings.get(attribute, ()):
+                if binding.value is not None:
+                    values += self.outline.values(binding.value, self.outline.frame_of(cls.scope))
+        known = [
+            value
+            for value in values
+            if (isinstance(value, Constant) and value.value is not None)
+            or isinstance(value, Collection)
+            or _is_made_plain(value)
+        ]
+        return bool(known) and not any(_may_be_shared(value) for value in values)
+
+    def _reads_in_parent(self, cls: Class, attribute: str) -> Iterator[tuple[ast.AST, Module]]:
+        owners = [item.scope for item in classes.project_classes(self.outline, cls)]
+        for path in self.outline.codebase.mentioning(attribute, cls.scope.module.path):
+            module = self.outline.codebase.module(path)
+            for node in module.loads(attribute) if module is not None else ():
+                assert module is not None
+                if not isinstance(node, ast.Attribute) or self.state.is_changed_by_read(node, module):
+                    continue
+                function = module.scope_of(node).enclosing_function()
+                if function is not None and (function.name in NOT_READING or self.workers.runs(function)):
+                    continue
+                if self._is_of(node.value, owners, module):
+                    yield node, module
+
+    def _is_of(self, base: ast.expr, owners: list[Scope], module: Module) -> bool:
+        """Whether an expression is an object of one of some classes, or the dataset of a loader of it."""
+        scope = module.scope_of(base)
+        function = scope.enclosing_function()
+        if isinstance(base, ast.Name) and function is not None and base.id == receiver_name(function):
+            return scope.enclosing_class() in owners
+        return any(
+            isinstance(value, Instance)
+            and any(item.scope in owners for item in classes.project_classes(self.outline, value.cls))
+            for value in self.objects(base, module)
+        )
+
+    def objects(self, node: ast.expr, module: Module) -> list[Value]:
+        """What an expression can be; for `loader.dataset`, what the loader was given."""
+        found: list[Value] = []
+        for frame in self.evaluator.contexts(module.scope_of(node)):
+            for value in self.evaluator.values(node, self.evaluator.frame_in(module.scope_of(node), frame)):
+                if isinstance(value, Member) and value.name == "dataset" and isinstance(value.owner, Result):
+                    source = value.owner.arguments.get(0, "dataset")
+                    found += self.evaluator.of(source) if source is not None else ()
+                else:
+                    found.append(value)
+        return found
+
+    # a process fills what it was given
+
+    def filled(self, module: Module) -> Iterator[tuple[Crossing, str, ast.AST]]:
+        """Processes whose target changes a plain container that the parent reads afterwards."""
+        found = [c for c in self.crossings.of(module) if c.api.kind == "process"]
+        for crossing in found:
+            if crossing.parameter.keyword not in ("args", "kwargs"):
+                continue
+            targets = [c for c in found if c.call is crossing.call and c.parameter.keyword == "target"]
+            for function, shift in (f for c in targets for h in c.hanging for f in _function(h.value)):
+                for name, given in self._given(crossing, function, shift):
+                    if self._is_copied(given, crossing) and self._changes(function, name):
+                        read = self._read_after(given, crossing)
+                        if read is not None:
+                            yield crossing, ast.unparse(given), read
+
+    def _given(self, crossing: Crossing, function: Function, shift: int) -> Iterator[tuple[str, ast.expr]]:
+        names = [p.name for p in parameters(function.node).values() if p.index is not None][shift:]
+        for value in self.evaluator.of(crossing.source):
+            if isinstance(value, Collection):
+                for index, (key, source) in enumerate(self.evaluator.items(value)):
+                    if isinstance(key, str):
+                        yield key, source.node
+                    elif index < len(names):
+                        yield names[index], source.node
+
+    def _is_copied(self, given: ast.expr, crossing: Crossing) -> bool:
+        if not isinstance(given, ast.Name | ast.Attribute):
+            return False
+        inner = self.evaluator.frame_in(crossing.module.scope_of(given), crossing.frame)
+        values = self.evaluator.values(given, inner)
+        kept = [
+            value
+            for value in values
+            if (isinstance(value, Collection) and value.kind != "tuple")
+            or _is_made_plain(value)
+            or (_made_by(value) in TENSORS and "fork" in crossing.methods)
+        ]
+        is_shared = any(_may_be_shared(value) for value in values) or self._is_shared_later(given, crossing.module)
+        return bool(kept) and not is_shared
+
+    @staticmethod
+    def _is_shared_later(given: ast.expr, module: Module) -> bool:
+        text = ast.unparse(given)
+        return any(
+            isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == text
+            for call in module.calls.get("share_memory_", ())
+        )
+
+    def _changes(self, function: Function, name: str) -> bool:
+        changes = function.scope.module.changes.get(name, ())
+        if any(self.state._is_parameter(name, change, function.scope) for change in changes):
+            return True
+        return any(  # `out += x` on a list, array or tensor works in place
+            change.kind == "augmented" and function.scope.module.scope_of(change.node) is function.scope
+            for change in changes
+            if isinstance(change.target, ast.Subscript | ast.Attribute)
+        )
+
+    def _read_after(self, given: ast.expr, crossing: Crossing) -> ast.AST | None:
+        module = crossing.module
+        calls = {id(c.call) for c in self.crossings.of(module)}
+        name = given.id if isinstance(given, ast.Name) else given.attr if isinstance(given, ast.Attribute) else ""
+        around = module.scope_of(crossing.call).enclosing_function()
+        for node in module.loads(name):
+            if any(id(item) in calls for item in ancestors(node)) or self.state.is_changed_by_read(node, module):
+                continue
+            function = module.scope_of(node).enclosing_function()
+            if isinstance(given, ast.Name):
+                if function is around and position(node) > position(crossing.call):
+                    return node
+            elif function is not None and function.name != "__init__" and not self.workers.runs(function):
+                if function is around and position(node) < position(crossing.call):
+                    continue
+                return node
+        return None
+
+    # the parent changes what persistent workers have a copy of
+
+    def missed(self, module: Module) -> Iterator[tuple[ast.AST, str, Crossing]]:
+        """Changes that the parent makes to a dataset whose workers stay as they are."""
+        for crossing in self.crossings.of(module):
+            if crossing.parameter.role != "dataset" or not crossing.has_workers or not self._persists(crossing):
+                continue
+            if b"_iterator" in module.data:
+                continue
+            for hanging in crossing.hanging:
+                if isinstance(hanging.value, Instance) and self.datasets.is_dataset(hanging.value.cls):
+                    for node, attribute in self._changed_by_parent(hanging.value.cls, module):
+                        if self._comes_later(node, crossing):
+                            yield node, attribute, crossing
+
+    def _persists(self, crossing: Crossing) -> bool:
+        source = self.evaluator.arguments(crossing.call, crossing.frame).keywords.get("persistent_workers")
+        values = self.evaluator.of(source) if source is not None else ()
+        return any(isinstance(v, Constant) and v.value is True for v in values)
+
+    def _changed_by_parent(self, cls: Class, module: Module) -> Iterator[tuple[ast.AST, str]]:
+        owners = [item.scope for item in classes.project_classes(self.outline, cls)]
+        setters: dict[str, list[str]] = {}
+        for item in classes.project_classes(self.outline, cls):
+            for binding_list in item.scope.bindings.values():
+                for binding in binding_list:
+                    method = module.scopes.get(binding.node) or item.scope.module.scopes.get(binding.node)
+                    if binding.kind == "def" and method is not None and has_receiver(method):
+                        names = [name for change, name in self.own_changes(method) if change.kind in CHANGING_KINDS]
+                        setters.setdefault(binding.name, []).extend(names)
+        for name, attributes in setters.items():
+            read = [attribute for attribute in attributes if self._matters(cls, attribute)]
+            for call in module.calls.get(name, ()) if read and not name.startswith("__") else ():
+                if isinstance(call.func, ast.Attribute) and self._is_of_parent(call.func.value, call, owners, module):
+                    yield call, read[0]
+        for changes in list(module.changes.values()):
+            for change in changes:
+                if change.kind != "attribute" or not self._matters(cls, change.name):
+                    continue
+                if self._is_of_parent(change.target, change.node, owners, module):
+                    yield change.node, change.name
+
+    def _is_of_parent(self, base: ast.expr, node: ast.AST, owners: list[Scope], module: Module) -> bool:
+        function = module.scope_of(node).enclosing_function()
+        if function is not None and (function.enclosing_class() in owners or self.workers.runs(function)):
+            return False
+        return self._is_of(base, owners, module)
+
+    def _matters(self, cls: Class, attribute: str) -> bool:
+        """Whether worker code reads an attribute, which holds something that is copied."""
+        if not self.is_plain(Instance(cls, None), attribute):
+            return False
+        for item in classes.project_classes(self.outline, cls):
+            for node in item.scope.module.loads(attribute):
+                function = item.scope.module.scope_of(node).enclosing_function()
+                if function is not None and function.enclosing_class() is item.scope and self.workers.runs(function):
+                    return True
+        return False
+
+    @staticmethod
+    def _comes_later(node: ast.AST, crossing: Crossing) -> bool:
+        """Whether a change can come when the workers have started: in a loop behind the loader, or by way of it."""
+        module = crossing.module
+        if "dataset" in {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}:
+            return True
+        loops = [item for item in ancestors(node) if isinstance(item, LOOPS)]
+        if any(item is loop for item in ancestors(crossing.call) for loop in loops):
+            return False  # the loader is made anew as well
+        same = module.scope_of(node).enclosing_function() is module.scope_of(crossing.call).enclosing_function()
+        return bool(loops) and (not same or position(node) > position(crossing.call))
+
+
+CHANGING_KINDS = frozenset(("attribute", "item", "augmented"))
+
+
+def _function(value: Value) -> Iterator[tuple[Function, int]]:
+    if isinstance(value, Function):
+        yield value, 0
+    elif isinstance(value, Method):
+        yield value.function, 1
+
+
+def _made_by(value: Value) -> str:
+    return value.name.removesuffix("()") if isinstance(value, Result) else ""
+
+
+def _is_made_plain(value: Value) -> bool:
+    return _made_by(value) in PLAIN
+
+
+def _may_be_shared(value: Value) -> bool:
+    """A queue, a manager's proxy, shared memory, or something that a library has made of it."""
+    if not isinstance(value, Result):
+        return not isinstance(value, Constant | Collection | Function | Class | Unknown)
+    name = qualified(value)
+    if "share_memory_" in name or "Manager" in name or "SharedMemory" in name:
+        return True
+    return mp_name(value.callee) in apis.PRIMITIVES or not (_is_made_plain(value) or _made_by(value) in TENSORS)
