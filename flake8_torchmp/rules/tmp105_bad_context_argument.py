@@ -64,27 +64,31 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.context_arguments import BadContext
 from flake8_torchmp.boundary.method_names import MethodName
+from flake8_torchmp.boundary.methods import is_context
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.findings import Finding
+from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.flow import caught_around, conditions
-from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.module import Module, last_name
+from flake8_torchmp.semantics.values import Constant
 from flake8_torchmp.settings import START_METHODS
 
 from . import rule
 
 
-@rule("TMP105", "bad-context-argument")
+@rule("TMP105", "bad-context-argument", fix="safe")
 def bad_context_argument(module: Module, model: Model) -> Iterator[Finding]:
     for bad in model.context_arguments.bad(module):
         if {"", "TypeError", "AttributeError", "Exception"}.isdisjoint(caught_around(bad.call)):
-            yield model.finding("TMP105", _MESSAGES[bad.problem](bad), bad.source.node, bad.source.frame.module)
+            place, repair = (bad.source.node, bad.source.frame.module), _repair(bad, model)
+            yield model.finding("TMP105", _MESSAGES[bad.problem](bad), *place, repair=repair)
     for named in model.method_names.of(module):
         if named.method not in START_METHODS and not _is_considered(named):
             message = (
                 f'{named.text} is given "{named.method}", and there is no such start method '
                 "(ValueError: cannot find context): choose spawn, forkserver or fork"
             )
-            yield model.finding("TMP105", message, named.node, named.module, named.way)
+            repair = model.repair("context_argument", named.node, named.module, problem="name")
+            yield model.finding("TMP105", message, named.node, named.module, named.way, repair=repair)
 
 
 _MESSAGES = {
@@ -97,6 +101,23 @@ _MESSAGES = {
     ),
     "object": lambda bad: f"{bad.name}() is given a context object, not its name (ValueError): give it the name",
 }
+
+
+def _repair(bad: BadContext, model: Model) -> Repair | None:
+    """Where what is given is one thing alone, a context or a name."""
+    values = model.evaluator.of(bad.source)
+    if all(isinstance(value, Constant) and isinstance(value.value, str) for value in values):
+        given = "text"
+    elif all(is_context(value) for value in values):
+        given = "context"
+    else:
+        return None
+    if bad.problem == "text" and given == "text":
+        return model.repair("context_argument", bad.source.node, bad.source.frame.module, problem="text")
+    if bad.problem != "keyword" or bad.taken or last_name(bad.call.func) == "__init__":
+        return None
+    notes = {"problem": "keyword", "keyword": bad.keyword, "name": bad.name, "value": given}
+    return model.repair("context_argument", bad.call, bad.frame.module, **notes)
 
 
 def _instead(bad: BadContext) -> str:

@@ -58,18 +58,21 @@ fork by default can say so: `torchmp-target-platforms`, `torchmp-target-python`.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.context_arguments import MODULES
 from flake8_torchmp.boundary.crossings import Crossing
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.primitives import Primitive, methods_of, primitive
-from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.findings import Finding, Repair
+from flake8_torchmp.semantics.module import Module, last_name
+from flake8_torchmp.semantics.values import External
 
 from . import rule
 
 
-@rule("TMP106", "primitives-from-another-context")
+@rule("TMP106", "primitives-from-another-context", fix="safe")
 def primitives_from_another_context(module: Module, model: Model) -> Iterator[Finding]:
     for crossing in model.crossings.of(module):
         if crossing.api.kind == "task" or not crossing.has_workers or "fork" in crossing.methods:
@@ -83,7 +86,9 @@ def primitives_from_another_context(module: Module, model: Model) -> Iterator[Fi
                     f'{started} ({crossing.text}): make it from that process\'s context, get_context("{started}")'
                 )
                 place = (crossing.source.node, crossing.source.frame.module, crossing.text)
-                yield model.finding("TMP106", message, made.node, made.module, model.steps(hanging.way, place))
+                way = model.steps(hanging.way, place)
+                repair = _repair(made, crossing, model)
+                yield model.finding("TMP106", message, made.node, made.module, way, repair=repair)
 
 
 def _may_be_forked(made: Primitive, crossing: Crossing, model: Model) -> bool:
@@ -94,3 +99,18 @@ def _may_be_forked(made: Primitive, crossing: Crossing, model: Model) -> bool:
 def _context(made: Primitive, model: Model) -> str:
     _, by_default = methods_of(made, model.methods)
     return "the default context, which is a fork context," if by_default else "a fork context"
+
+
+def _repair(made: Primitive, crossing: Crossing, model: Model) -> Repair | None:
+    if not isinstance(made.node, ast.Call) or made.callee is None or made.arguments.get(None, "ctx") is not None:
+        return None
+    if len(crossing.methods) > 1 or last_name(made.node.func) not in made.module.names_of(made.name):
+        return None
+    owners = made.node.func.value if isinstance(made.node.func, ast.Attribute) else None
+    frame = made.arguments.frame
+    values = model.evaluator.values(owners, frame) if owners is not None else ()
+    of_module = bool(values) and all(isinstance(value, External) and value.name in MODULES for value in values)
+    method = next(iter(crossing.methods))
+    return model.repair(
+        "own_context", made.node, made.module, method=method, name=made.name, of_module="yes" if of_module else "no"
+    )

@@ -61,7 +61,7 @@ from flake8_torchmp.semantics.module import Module
 from . import rule
 
 
-@rule("TMP905", "cpu-count-workers")
+@rule("TMP905", "cpu-count-workers", fix="unsafe")
 def cpu_count_workers(module: Module, model: Model) -> Iterator[Finding]:
     for call in model.crossings.calls(module):
         if call.api.kind != "loader":
@@ -72,4 +72,5 @@ def cpu_count_workers(module: Module, model: Model) -> Iterator[Finding]:
                 "num_workers counts all processors of the machine, not those that this process may use, and each rank "
                 "counts them again: len(os.sched_getaffinity(0)), or let the user say"
             )
-            yield model.finding("TMP905", message, count.node, count.frame.module)
+            repair = model.repair("usable_processors", count.node, count.frame.module)
+            yield model.finding("TMP905", message, count.node, count.frame.module, repair=repair)

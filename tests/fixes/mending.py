@@ -22,28 +22,30 @@ class Mended(NamedTuple):
     left: list[Left]
 
 
-def mended(files: Mapping[str, str], unsafe: bool = False) -> Mended:
-    """A project of these files, with every fix that there is for it."""
+def mended(files: Mapping[str, str], unsafe: bool = False, only: str = "") -> Mended:
+    """A project of these files, with every fix that there is for it, or for one code."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(os.path.realpath(folder))
         for name, text in files.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_bytes(text.encode())
-        outcome = mended_in(root, unsafe)
+        outcome = mended_in(root, unsafe, only)
         after = dict(files)
         for path, (_, new) in outcome.files.items():
             after[os.path.relpath(path, root)] = new.decode()
         return Mended(after, outcome.fixes, outcome.left)
 
 
-def mended_in(root: Path, unsafe: bool = False) -> Outcome:
+def mended_in(root: Path, unsafe: bool = False, only: str = "") -> Outcome:
     """The same for the project in a folder; nothing is written."""
     project = Project(root, Settings())
     members = [str(path) for path in sorted(root.rglob("*.py"))]
     by_seed = {seed: project.findings_from(seed) for seed in project.seeds(members)}
-    wishes = Wishes(unsafe, lambda finding, _: not finding.code.startswith("TMP9"), lambda _: "")
+    wishes = Wishes(
+        unsafe, lambda finding, _: finding.code == only if only else not finding.code.startswith("TMP9"), lambda _: ""
+    )
     return mend(project.changed, project, by_seed, members, wishes)
 
 
-def mended_text(text: str, unsafe: bool = False) -> str:
-    return mended({"main.py": text}, unsafe).files["main.py"]
+def mended_text(text: str, unsafe: bool = False, only: str = "") -> str:
+    return mended({"main.py": text}, unsafe, only).files["main.py"]

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+from fixes.mending import mended_text
+
+HEAD = """\
+import multiprocessing as mp
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import Queue
+
+import torch.multiprocessing
+
+
+def work(rank, queue=None):
+    return rank
+
+
+"""
+
+SAFE = {
+    'ctx = mp.get_context("spawn")\npool = mp.Pool(2, mp_context=ctx)\n': (
+        'ctx = mp.get_context("spawn")\npool = ctx.Pool(2)\n'
+    ),
+    'lock = mp.Lock(ctx="spawn")\n': 'lock = mp.get_context("spawn").Lock()\n',
+    'process = mp.Process(mp_context=mp.get_context("spawn"), target=work)\n': (
+        'process = mp.get_context("spawn").Process(target=work)\n'
+    ),
+    'executor = ProcessPoolExecutor(2, mp_context="spawn")  # é\n': (
+        'executor = ProcessPoolExecutor(2, mp_context=mp.get_context("spawn"))  # é\n'
+    ),
+    "ctx = mp.get_context('spwan')\n": "ctx = mp.get_context('spawn')\n",
+    "def run():\n    queue = mp.Queue()\n    torch.multiprocessing.spawn(work, args=(queue,))\n": (
+        'def run():\n    queue = mp.get_context("spawn").Queue()\n'
+        "    torch.multiprocessing.spawn(work, args=(queue,))\n"
+    ),
+    "def run():\n    queue = Queue(4)\n    torch.multiprocessing.spawn(work, args=(queue,))\n": (
+        'def run():\n    queue = mp.get_context("spawn").Queue(4)\n'
+        "    torch.multiprocessing.spawn(work, args=(queue,))\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("before", SAFE)
+def test_safe(before: str) -> None:
+    after = mended_text(HEAD + before)
+    assert after == HEAD + SAFE[before]
+    assert mended_text(after) == after
+
+
+REFUSED = {
+    "no such name": 'ctx = mp.get_context("threads")\n',
+    "a comment": "pool = mp.Pool(\n    2,  # two\n    mp_context=mp.get_context('spawn'),\n)\n",
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case: str) -> None:
+    text = HEAD + REFUSED[case]
+    assert mended_text(text, unsafe=True) == text
+
+
+def test_processors() -> None:
+    text = (
+        "import os\n\nimport torch\nfrom torch.utils.data import DataLoader, TensorDataset\n\n"
+        "loader = DataLoader(TensorDataset(torch.arange(2)), num_workers=os.cpu_count())\n"
+    )
+    assert mended_text(text, only="TMP905") == text
+    assert mended_text(text, unsafe=True, only="TMP905") == text.replace(
+        "os.cpu_count()", "len(os.sched_getaffinity(0))"
+    )
