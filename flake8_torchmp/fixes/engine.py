@@ -265,7 +265,7 @@ class _Mending:
 
     def _difference(self, seeds: Iterable[str], trial: _Trial, edits: Mapping[str, list[Edit]]) -> Difference:
         before = {one for seed in {*self._by_seed, *seeds} for one in self._found_before(seed)}
-        after = {one for seed in seeds for one in trial.by_seed[seed]}
+        after = {one for seed in seeds for one in trial.by_seed[seed] if self._counts(one, trial)}
 
         @cache
         def text_before(path: str) -> Lines:
@@ -276,6 +276,11 @@ class _Mending:
             return Lines(_text(trial.project.codebase.data(path)))
 
         return difference(sorted(before), sorted(after), edits, text_before, text_after)
+
+    def _counts(self, finding: Finding, trial: _Trial) -> bool:
+        """An opinion that nobody asked for is no reason to undo a fix."""
+        data = trial.project.codebase.data(finding.path)
+        return not finding.code.startswith("TMP9") or self._wishes.is_wanted(finding, data)
 
     def _found_before(self, seed: str) -> list[Finding]:
         if seed not in self._by_seed:

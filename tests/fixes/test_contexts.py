@@ -18,8 +18,8 @@ def work(rank, queue=None):
 """
 
 SAFE = {
-    'ctx = mp.get_context("spawn")\npool = mp.Pool(2, mp_context=ctx)\n': (
-        'ctx = mp.get_context("spawn")\npool = ctx.Pool(2)\n'
+    'def run(ctx=mp.get_context("spawn")):\n    return mp.Pool(2, mp_context=ctx)\n': (
+        'def run(ctx=mp.get_context("spawn")):\n    return ctx.Pool(2)\n'
     ),
     'lock = mp.Lock(ctx="spawn")\n': 'lock = mp.get_context("spawn").Lock()\n',
     'process = mp.Process(mp_context=mp.get_context("spawn"), target=work)\n': (
@@ -49,7 +49,7 @@ def test_safe(before: str) -> None:
 
 REFUSED = {
     "no such name": 'ctx = mp.get_context("threads")\n',
-    "a comment": "pool = mp.Pool(\n    2,  # two\n    mp_context=mp.get_context('spawn'),\n)\n",
+    "a comment": "def run():\n    mp.Lock(\n        # by spawn\n        ctx=mp.get_context('spawn'),\n    )\n",
 }
 
 
