@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
@@ -14,9 +14,7 @@ from flake8_torchmp.semantics.module import Module, body_nodes, last_name, up
 from flake8_torchmp.semantics.values import Constant, External, Hop, Member, Result, Source, Unknown, Value
 
 from . import apis
-
-if TYPE_CHECKING:
-    from .crossings import Call, Crossings
+from .crossings import Call, Crossings, has_no_workers
 
 OPTIONS = {
     "prefetch_factor": None,
@@ -51,14 +49,16 @@ class LoaderOptions:
 
     def of(self, module: Module) -> Iterator[LoaderOption]:
         """The options of a module's loaders that need workers and may have none."""
-        for call in self.crossings.calls(module):
-            if call.api.kind != "loader":
-                continue
+        loaders = [call for call in self.crossings.calls(module) if call.api.kind == "loader"]
+        with_workers = {id(call.node) for call in loaders if not has_no_workers(self.evaluator, call.arguments)}
+        for call in loaders:
             for name, index in OPTIONS.items():
                 source = call.arguments.get(index if call.api.parameters == apis.LOADER else None, name)
                 if source is not None:
                     self.evaluator.steps = 0
-                    yield from self._option(call, name, source)
+                    for option in self._option(call, name, source):
+                        is_shared = option.workers == "always 0" and id(call.node) in with_workers
+                        yield option._replace(workers="can be 0") if is_shared else option
 
     def _option(self, call: Call, name: str, source: Source) -> Iterator[LoaderOption]:
         values = [value for value in self.evaluator.of(source) if _is_set(name, value)]

@@ -96,7 +96,7 @@ from flake8_torchmp.semantics.module import Module
 from . import rule
 
 
-@rule("TMP503", "unsorted-listing")
+@rule("TMP503", "unsorted-listing", fix="safe")
 def unsorted_listing(module: Module, model: Model) -> Iterator[Finding]:
     for listing in model.listings.near(module):
         message = (
@@ -104,4 +104,5 @@ def unsorted_listing(module: Module, model: Model) -> Iterator[Finding]:
             "machines and parallel lists disagree on what an index is: sort the listing"
         )
         way = model.steps(listing.way[:-1], listing.way[-1])
-        yield model.finding("TMP503", message, listing.node, listing.module, way)
+        repair = model.repair("sort_listing", listing.node, listing.module)
+        yield model.finding("TMP503", message, listing.node, listing.module, way, repair=repair)

@@ -62,6 +62,7 @@ for the project `extend-ignore = TMP701` there, or their counterparts in the too
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.loader_options import LoaderOption
@@ -74,12 +75,15 @@ from . import rule
 WAY_OUT = {"prefetch_factor": "set it to None", "persistent_workers": "set it to False", "timeout": "set it to 0"}
 
 
-@rule("TMP701", "worker-option-without-workers")
+@rule("TMP701", "worker-option-without-workers", fix="safe or unsafe")
 def worker_option_without_workers(module: Module, model: Model) -> Iterator[Finding]:
     for option in model.loader_options.of(module):
         if option.workers != "chosen":
             way = model.steps(option.way, (option.call.node, option.call.module, option.call.api.name))
-            yield model.finding("TMP701", _message(option), option.node, option.module, way)
+            notes = {"option": option.name, "count": option.workers}
+            is_written = isinstance(option.node, ast.keyword)
+            repair = model.repair("fit_worker_option", option.given, option.module, **notes) if is_written else None
+            yield model.finding("TMP701", _message(option), option.node, option.module, way, repair=repair)
 
 
 def _message(option: LoaderOption) -> str:

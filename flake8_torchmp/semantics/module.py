@@ -304,7 +304,7 @@ def children(node: ast.AST) -> list[ast.AST]:
         value = getattr(node, field, None)
         if value.__class__ is list:
             found += [item for item in value if isinstance(item, ast.AST)]
-        elif value is not None:
+        elif isinstance(value, ast.AST):  # `conversion` of an f-string's part is a number
             found.append(value)
     return found
 

@@ -1,0 +1,203 @@
+"""Loops that make a loader's iterator anew for each batch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import Arguments
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import never_continues, reaching
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, ancestors, last_name, root_name, up
+from flake8_torchmp.semantics.values import Constant, Instance, Result, Value
+
+from .crossings import Crossings, has_no_workers
+
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+Loop = ast.For | ast.AsyncFor | ast.While
+
+
+class Restart(NamedTuple):
+    """A batch that is taken from an iterator made for it alone, again and again."""
+
+    node: ast.AST
+    module: Module
+    has_workers: bool
+    is_made_there: bool
+    """Whether the loader itself is made in the loop."""
+
+
+class _Taken(NamedTuple):
+    call: ast.Call
+    loader: ast.expr
+
+
+class Restarts:
+    def __init__(self, evaluator: Evaluator, crossings: Crossings) -> None:
+        self.evaluator = evaluator
+        self.crossings = crossings
+
+    def of(self, module: Module) -> Iterator[Restart]:
+        for call in module.calls_of("next"):
+            taken = self._taken(call, module)
+            if taken is None:
+                continue
+            self.evaluator.steps = 0
+            if self._is_repeated(call, module):
+                yield from self._restart(taken, module)
+
+    def _taken(self, call: ast.Call, module: Module) -> _Taken | None:
+        """`next(iter(loader))`, or `next(it)` right where `it = iter(loader)` was made."""
+        if not call.args or not isinstance(call.func, ast.Name):
+            return None
+        iterator = call.args[0]
+        if isinstance(iterator, ast.Name):
+            scope = self.evaluator.scope_binding(iterator.id, module.scope_of(iterator))
+            bindings = (
+                reaching(scope.bindings[iterator.id], iterator, scope, module.scope_of(iterator)) if scope else []
+            )
+            if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].value is None:
+                return None
+            if _loop_around(bindings[0].node) is not _loop_around(call) or _loop_around(call) is None:
+                return None
+            iterator = bindings[0].value
+        if isinstance(iterator, ast.Call) and last_name(iterator.func) == "iter" and len(iterator.args) == 1:
+            return _Taken(call, iterator.args[0])
+        return None
+
+    def _is_repeated(self, call: ast.Call, module: Module) -> bool:
+        """Whether a loop takes one batch after the other so, itself or by a function that it calls."""
+        loop = _loop_around(call)
+        if loop is not None:
+            return _takes_each_time(call, loop) and not self._iterates_loaders(loop, module)
+        function = module.scope_of(call).enclosing_function()
+        if function is None or _is_occasional(call):
+            return False
+        for arguments, _ in self.evaluator.callers.of(function):
+            outer = _loop_around(arguments.call)
+            if outer is None or not _takes_each_time(arguments.call, outer) or _changes_with(arguments.call, outer):
+                continue
+            if not self._iterates_loaders(outer, arguments.frame.module):
+                return True
+        return False
+
+    def _iterates_loaders(self, loop: Loop, module: Module) -> bool:
+        """A loop over epochs, which goes through a whole loader each time."""
+        for node in ast.walk(loop):
+            if isinstance(node, ast.For) and node is not loop:
+                frame = self.evaluator.frame_at(node.iter, module)
+                iterated = [node.iter, *(node.iter.args if isinstance(node.iter, ast.Call) else ())]
+                if any(self._loader(v) for item in iterated for v in self.evaluator.values(item, frame)):
+                    return True
+        return False
+
+    def _loader(self, value: Value) -> Arguments | None:
+        """The arguments of torch's loader, if a value is one."""
+        if isinstance(value, Result) and value.name.removesuffix("()") in self.crossings.loaders:
+            return value.arguments
+        if isinstance(value, Instance):
+            for base, arguments in classes.library_init(self.evaluator, value):
+                if base in self.crossings.loaders:
+                    return arguments
+        return None
+
+    def _restart(self, taken: _Taken, module: Module) -> Iterator[Restart]:
+        for frame in self.evaluator.contexts(module.scope_of(taken.call)):
+            for value in self.evaluator.values(taken.loader, frame):
+                arguments = self._loader(value)
+                if arguments is None:
+                    continue
+                has_workers = not has_no_workers(self.evaluator, arguments)
+                loop, made = _loop_around(taken.call), arguments.call
+                is_made_there = loop is not None and any(a is loop for a in ancestors(made))
+                if loop is not None and (_changes_with(taken.loader, loop, made) or _is_prepared(made, loop)):
+                    return
+                if is_made_there and has_workers:
+                    yield Restart(made, module, True, True)
+                elif not is_made_there and (has_workers or _begins_alike(self.evaluator, arguments)):
+                    yield Restart(taken.call, module, has_workers, False)
+                return
+
+
+def _changes_with(node: ast.AST, loop: Loop, *parts: ast.AST) -> bool:
+    """Whether each round has another loader or other data: it is made from what the loop binds."""
+    bound = {p.id for p in ast.walk(loop) if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)}
+    targets = (
+        {p.id for p in ast.walk(loop.target) if isinstance(p, ast.Name)} if not isinstance(loop, ast.While) else set()
+    )
+    used = _names_in(node)
+    if used & targets:
+        return True
+    return any(_names_in(part) & bound for part in parts if any(a is loop for a in ancestors(part)))
+
+
+def _is_prepared(made: ast.AST, loop: Loop) -> bool:
+    """Whether the loop does something to what the loader was made of, as `dataset.set_epoch(epoch)`."""
+    names = _names_in(made)
+    for node in ast.walk(loop):
+        target: Any = node.func if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            target = node
+        if isinstance(target, ast.Attribute) and root_name(target) in names:
+            statement = up(node)
+            if isinstance(statement, ast.Expr) or target is node:
+                return True
+    return False
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
+
+
+def _begins_alike(evaluator: Evaluator, arguments: Arguments) -> bool:
+    """Whether each iterator of a loader begins with the same batch: it neither shuffles nor samples."""
+    if arguments.is_open or any(name in arguments.keywords for name in ("sampler", "batch_sampler")):
+        return False
+    if len(arguments.positional) > 3:
+        return False
+    shuffle = arguments.get(2, "shuffle")
+    values = evaluator.of(shuffle) if shuffle is not None else ()
+    return all(isinstance(value, Constant) and not value.value for value in values)
+
+
+def _loop_around(node: ast.AST) -> Loop | None:
+    """The innermost loop of the same function that a node is repeated by."""
+    child = node
+    for parent in ancestors(node):
+        if isinstance(parent, FUNCTIONS):
+            return None
+        if isinstance(parent, LOOPS) and child in parent.body:
+            return parent
+        child = parent
+    return None
+
+
+def _takes_each_time(call: ast.AST, loop: Loop) -> bool:
+    return not never_continues(_without_continue(loop)) and not _is_occasional(call)
+
+
+def _without_continue(loop: Loop) -> list[ast.stmt]:
+    last = loop.body[-1]
+    return [] if isinstance(last, ast.Continue) else loop.body
+
+
+def _is_occasional(call: ast.AST) -> bool:
+    """Whether a batch is taken now and then only, or to begin anew: under a test, or in a handler."""
+    for parent in ancestors(call):
+        if isinstance(parent, (*FUNCTIONS, *LOOPS)):
+            return False
+        if isinstance(parent, ast.ExceptHandler):
+            return True
+        test: Any = parent.test if isinstance(parent, ast.If | ast.IfExp) else None
+        if test is not None and any(isinstance(p, ast.Mod) or _is_first(p) for p in ast.walk(test)):
+            return True
+    return False
+
+
+def _is_first(node: ast.AST) -> bool:
+    """`step == 0`, `batch is None`."""
+    return isinstance(node, ast.Compare) and any(
+        isinstance(c, ast.Constant) and c.value in (0, None) for c in node.comparators
+    )

@@ -1,0 +1,70 @@
+"""An option of workers fits the count of them: it goes where there are none, or depends on `num_workers > 0`.
+
+Safe where the count is always 0: the program ended there before. Otherwise the option gets the value that means nothing
+if the count, as the same call spells it, is 0; unsafe, because the count is evaluated twice and 0 now works.
+Refused where the call does not spell the count by a name, or the option is not written in a call.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from flake8_torchmp.findings import Repair
+
+from .change import Change, Edit, NotFixable
+from .document import Document, Documents
+
+_COUNT_INDEX = 5
+_GIVEN = (
+    *(cst.Integer, cst.Float, cst.SimpleString, cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.IfExp),
+    *(cst.BinaryOperation, cst.BooleanOperation, cst.UnaryOperation, cst.Comparison, cst.NamedExpr),
+)
+
+
+def change(repair: Repair, documents: Documents) -> Change:
+    document, notes = documents[repair.path], dict(repair.notes)
+    value = document.node(repair, *_GIVEN)
+    argument = document.parent(value)
+    call = document.parent(argument) if isinstance(argument, cst.Arg) else None
+    if not isinstance(argument, cst.Arg) or not isinstance(call, cst.Call) or argument.keyword is None:
+        raise NotFixable("the option is not written in a call")
+    if notes["count"] == "always 0":
+        return Change((_without(document, call, argument),), True, f"{notes['option']} is dropped")
+    count = _count(document, call)
+    neutral = {"persistent_workers": "False", "timeout": "0"}.get(notes["option"], "None")
+    if isinstance(value, cst.IfExp) and document.code(value.test) in (count, f"{count} > 0", f"{count} != 0"):
+        edit = document.replaced(value.orelse, neutral)
+    elif isinstance(value, cst.Name) and value.value == "True":
+        edit = document.replaced(value, f"{count} > 0")
+    else:
+        code = f"({document.code(value)})" if isinstance(value, cst.IfExp | cst.Lambda) else document.code(value)
+        edit = document.replaced(value, f"{code} if {count} > 0 else {neutral}")
+    return Change((edit,), False, f"{notes['option']} depends on the number of workers")
+
+
+def _count(document: Document, call: cst.Call) -> str:
+    """The worker count as the call spells it."""
+    for index, argument in enumerate(call.args):
+        is_named = argument.keyword is not None and argument.keyword.value == "num_workers"
+        if is_named or (argument.keyword is None and not argument.star and index == _COUNT_INDEX):
+            if isinstance(argument.value, cst.Name | cst.Attribute):
+                return document.code(argument.value)
+            raise NotFixable("the number of workers is not a name")
+    raise NotFixable("the call does not spell the number of workers")
+
+
+def _without(document: Document, call: cst.Call, argument: cst.Arg) -> Edit:
+    """The call without one of its arguments, and without its line if it has one of its own."""
+    text = document.text
+    start, end = document.span(argument)
+    has_comma = isinstance(argument.comma, cst.Comma)
+    after = document.span(argument.comma).end if isinstance(argument.comma, cst.Comma) else end
+    line = document.line_start(start)
+    if not text[line:start].strip() and not text[after : document.line_after(after)].strip():
+        return Edit(document.path, line, document.line_after(after), "")
+    index = next(i for i, one in enumerate(call.args) if one is argument)
+    if has_comma or not index:
+        while text[after] in " \t":
+            after += 1
+        return Edit(document.path, start, after, "")
+    return Edit(document.path, document.span(call.args[index - 1]).end, end, "")

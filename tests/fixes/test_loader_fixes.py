@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+from fixes.mending import mended_text
+
+DATASET = """\
+import glob
+import os
+from pathlib import Path
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+
+
+class Files(Dataset):
+    def __init__(self, root):
+        self.files = {listing}
+
+    def __getitem__(self, index):
+        return self.files[index]
+"""
+
+SORTED = {
+    "os.listdir(root)  # é": "sorted(os.listdir(root))  # é",
+    "[f for f in os.listdir(root) if f]": "[f for f in sorted(os.listdir(root)) if f]",
+    'list(Path(root).rglob("*.png"))': 'sorted(Path(root).rglob("*.png"))',
+    'glob.glob(root + "/*") + glob.glob(root)': 'sorted(glob.glob(root + "/*")) + sorted(glob.glob(root))',
+    "[e.path for e in os.scandir(root)]": "[e.path for e in sorted(os.scandir(root), key=lambda entry: entry.name)]",
+}
+
+
+@pytest.mark.parametrize("listing", SORTED)
+def test_listing_is_sorted(listing: str) -> None:
+    after = mended_text(DATASET.format(listing=listing))
+    assert after == DATASET.format(listing=SORTED[listing])
+    assert mended_text(after) == after
+
+
+def test_walk_is_left() -> None:
+    text = DATASET.format(listing="[os.path.join(d, f) for d, _, names in os.walk(root) for f in names]")
+    assert mended_text(text, unsafe=True) == text
+
+
+LOADER = "from torch.utils.data import DataLoader\n"
+
+DROPPED = {
+    "DataLoader([1], prefetch_factor=2)\n": "DataLoader([1])\n",
+    "DataLoader([1], prefetch_factor=2, num_workers=0)  # a\n": "DataLoader([1], num_workers=0)  # a\n",
+    "DataLoader(\n    [1],\n    timeout=(30),\n    batch_size=2,  # b\n)\n": (
+        "DataLoader(\n    [1],\n    batch_size=2,  # b\n)\n"
+    ),
+    "DataLoader(\n    [1],\n    persistent_workers=True,  # c\n)\n": "DataLoader(\n    [1],\n    # c\n)\n",
+}
+
+
+@pytest.mark.parametrize("before", DROPPED)
+def test_option_is_dropped(before: str) -> None:
+    after = mended_text(LOADER + before)
+    assert after == LOADER + DROPPED[before]
+    assert mended_text(after) == after
+
+
+CHOSEN = LOADER + "\n\ndef make(data, workers=0):\n    return DataLoader(data, num_workers=workers, {option})\n"
+FITTED = {
+    "prefetch_factor=2": "prefetch_factor=2 if workers > 0 else None",
+    "persistent_workers=True": "persistent_workers=workers > 0",
+    "timeout=30": "timeout=30 if workers > 0 else 0",
+    "prefetch_factor=4 if workers > 0 else 2": "prefetch_factor=4 if workers > 0 else None",
+}
+
+
+@pytest.mark.parametrize("option", FITTED)
+def test_option_depends_on_the_count(option: str) -> None:
+    text = CHOSEN.format(option=option)
+    assert mended_text(text) == text
+    after = mended_text(text, unsafe=True)
+    assert after == CHOSEN.format(option=FITTED[option])
+    assert mended_text(after, unsafe=True) == after
+
+
+def test_count_that_is_no_name_is_left() -> None:
+    text = CHOSEN.format(option="timeout=30").replace("num_workers=workers", "num_workers=workers * 1")
+    assert mended_text(text, unsafe=True) == text
