@@ -14,7 +14,8 @@ from flake8_torchmp.semantics.module import Module, body_nodes, last_name, up
 from flake8_torchmp.semantics.values import Constant, External, Hop, Member, Result, Source, Unknown, Value
 
 from . import apis
-from .crossings import Call, Crossings, has_no_workers
+from .crossings import Call, Crossings
+from .ecosystem import has_no_workers
 
 OPTIONS = {
     "prefetch_factor": None,
@@ -49,7 +50,8 @@ class LoaderOptions:
 
     def of(self, module: Module) -> Iterator[LoaderOption]:
         """The options of a module's loaders that need workers and may have none."""
-        loaders = [call for call in self.crossings.calls(module) if call.api.kind == "loader"]
+        calls = self.crossings.calls(module)
+        loaders = [call for call in calls if call.api.kind == "loader" and call.api.workers == "num_workers"]
         with_workers = {id(call.node) for call in loaders if not has_no_workers(self.evaluator, call.arguments)}
         for call in loaders:
             for name, index in OPTIONS.items():

@@ -13,7 +13,8 @@ from flake8_torchmp.semantics.flow import never_continues, reaching
 from flake8_torchmp.semantics.module import FUNCTIONS, Module, ancestors, last_name, root_name, up
 from flake8_torchmp.semantics.values import Constant, Instance, Result, Value
 
-from .crossings import Crossings, has_no_workers
+from .crossings import Crossings
+from .ecosystem import has_no_workers
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 Loop = ast.For | ast.AsyncFor | ast.While

@@ -77,7 +77,9 @@ from . import rule
 @rule("TMP903", "synchronous-loader")
 def synchronous_loader(module: Module, model: Model) -> Iterator[Finding]:
     for call in model.crossings.calls(module):
-        if call.api.kind != "loader" or not has_no_workers(model.evaluator, call.arguments):
+        if call.api.kind != "loader" or call.api.workers != "num_workers":
+            continue
+        if not has_no_workers(model.evaluator, call.arguments):
             continue
         count = call.arguments.get(apis.LOADER_POSITIONS["num_workers"], "num_workers")
         if count is None or not any(map(is_choice, model.evaluator.of(count))):
