@@ -71,7 +71,7 @@ def implicit_start_method(module: Module, model: Model) -> Iterator[Finding]:
     for call in model.crossings.calls(module):
         if call.api.kind not in KINDS or not call.by_default:
             continue
-        if call.api.kind == "loader" and has_no_workers(model.evaluator, call.arguments):
+        if call.api.kind == "loader" and has_no_workers(model.evaluator, call.arguments, call.api.workers):
             continue
         message = (
             f"{call.api.name} makes processes by the platform's start method ({', '.join(sorted(defaults))}), and they "

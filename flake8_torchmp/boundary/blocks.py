@@ -1,0 +1,158 @@
+"""Blocks of shared memory: who makes them, who unlinks them, and whether that happens when something goes wrong."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, position, up
+from flake8_torchmp.semantics.values import Constant, External, Result, Value
+
+NAME = "multiprocessing.shared_memory.SharedMemory"
+LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_UNLINK = re.compile(rb"\bunlink\b")
+
+
+class Leak(NamedTuple):
+    node: ast.AST
+    text: str
+
+
+def made_in(module: Module, evaluator: Evaluator) -> Iterator[ast.Call]:
+    """The calls that make a block, not those that attach to one."""
+    for call in module.calls_of("SharedMemory"):
+        frame = evaluator.frame_at(call, module)
+        if not any(isinstance(value, External) and value.name == NAME for value in evaluator.values(call.func, frame)):
+            continue
+        source = evaluator.arguments(call, frame).get(1, "create")
+        values = evaluator.of(source) if source is not None else ()
+        if values and all(isinstance(value, Constant) and value.value is True for value in values):
+            yield call
+
+
+def leaks_of(module: Module, evaluator: Evaluator) -> Iterator[Leak]:
+    """Blocks that a function or class makes and keeps to itself, and does not unlink for sure."""
+    for call in made_in(module, evaluator):
+        holder: Any = up(call)
+        if isinstance(holder, ast.Assign | ast.AnnAssign):
+            targets = holder.targets if isinstance(holder, ast.Assign) else [holder.target]
+            target = targets[0]
+            if len(targets) == 1 and isinstance(target, ast.Name):
+                text = _fate_of_name(target, call, module, evaluator)
+            elif len(targets) == 1 and isinstance(target, ast.Attribute):
+                text = _fate_of_attribute(module, evaluator)
+            else:
+                text = ""
+            if text:
+                yield Leak(call, text)
+        elif isinstance(holder, ast.Expr):
+            yield Leak(call, "is never unlinked")
+
+
+def _fate_of_name(target: ast.Name, call: ast.Call, module: Module, evaluator: Evaluator) -> str:
+    scope = evaluator.scope_binding(target.id, module.scope_of(target))
+    if scope is None:
+        return ""
+    uses = [
+        use
+        for use in module.loads(target.id)
+        if isinstance(use, ast.Name) and evaluator.scope_binding(use.id, module.scope_of(use)) is scope
+    ]
+    unlinking: list[ast.AST] = []
+    shares_name = False
+    for use in uses:
+        holder: Any = up(use)
+        if not isinstance(holder, ast.Attribute):
+            return ""  # handed on, returned, kept
+        above: Any = up(holder)
+        if holder.attr == "unlink":
+            if not (isinstance(above, ast.Call) and above.func is holder):
+                return ""  # `stack.callback(block.unlink)`
+            unlinking.append(above)
+        elif holder.attr in ("name", "_name"):
+            shares_name = True
+    if not unlinking:
+        elsewhere = len(_UNLINK.findall(module.data)) > 0 or _is_unlinked_by_users(module, evaluator)
+        returned = shares_name and _leaves(scope, target.id)
+        return "" if (shares_name and elsewhere) or returned or (scope.is_module and elsewhere) else "is never unlinked"
+    if scope.is_module or any(_is_sure(node, call, module) for node in unlinking):
+        return ""
+    first = min(unlinking, key=position)
+    return "is unlinked only if nothing fails before" if _may_fail_between(call, first, scope) else ""
+
+
+def _leaves(scope: Scope, name: str) -> bool:
+    """Whether a function gives the block's name away, so that a caller can unlink it."""
+    found = [*scope.returns]
+    return scope.is_generator or any(
+        isinstance(part, ast.Attribute) and part.attr == "name" and getattr(part.value, "id", "") == name
+        for statement in found
+        for part in ast.walk(statement)
+    )
+
+
+def _is_sure(node: ast.AST, call: ast.Call, module: Module) -> bool:
+    """In a `finally`, in a function of its own, or in a handler that catches all."""
+    if module.scope_of(node).enclosing_function() is not module.scope_of(call).enclosing_function():
+        return True
+    child: ast.AST = node
+    for above in ancestors(node):
+        if isinstance(above, ast.Try) and any(child is item for item in above.finalbody):
+            return True
+        if isinstance(above, ast.ExceptHandler):
+            return True
+        child = above
+    return False
+
+
+def _may_fail_between(call: ast.Call, unlink: ast.AST, scope: Scope) -> bool:
+    nodes = body_nodes(scope.node) if isinstance(scope.node, FUNCTIONS) else []
+    return any(
+        isinstance(node, ast.Call | ast.Raise | ast.Subscript)
+        and position(call) < position(node) < position(unlink)
+        and not _is_part(node, call)
+        and not (isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "close")
+        for node in nodes
+    )
+
+
+def _is_part(node: ast.AST, whole: ast.AST) -> bool:
+    return any(above is whole for above in ancestors(node))
+
+
+def _fate_of_attribute(module: Module, evaluator: Evaluator) -> str:
+    """An attribute is somebody's: whoever unlinks anything in this file or in one that uses it may unlink it."""
+    if _UNLINK.search(module.data) or _is_unlinked_by_users(module, evaluator):
+        return ""
+    return "is never unlinked"
+
+
+def _is_unlinked_by_users(module: Module, evaluator: Evaluator) -> bool:
+    return any(evaluator.codebase.matches(path, _UNLINK) for path in evaluator.codebase.users([module.path]))
+
+
+def unlinked_in(scope: Scope, evaluator: Evaluator) -> Iterator[ast.Call]:
+    """Where a function unlinks a block to which it only attached."""
+    assert isinstance(scope.node, FUNCTIONS)
+    if "unlink" not in scope.module.calls:
+        return
+    for node in body_nodes(scope.node):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "unlink":
+            frame = evaluator.frame_at(node, scope.module)
+            if any(_is_attached(value) for value in evaluator.values(node.func.value, frame)):
+                yield node
+
+
+def _is_attached(value: Value) -> bool:
+    if not isinstance(value, Result) or value.name != NAME:
+        return False
+    return value.arguments.get(1, "create") is None and not value.arguments.open_keywords
+
+
+def are_made_once(module: Module, evaluator: Evaluator) -> bool:
+    """Whether all blocks of a module are made outside of loops, so that its workers share them."""
+    made = list(made_in(module, evaluator))
+    return bool(made) and not any(isinstance(above, LOOPS) for call in made for above in ancestors(call))
