@@ -29,10 +29,17 @@ class Lift:
     """What it reads of the scopes around it, in the order of the text."""
     defaults: dict[str, str] = field(default_factory=dict)
     """Parameters whose defaults are computed where it stands, with their code there."""
-    imports: list[str] = field(default_factory=list)
+    imports: dict[int, str] = field(default_factory=dict)
+    """Imports to be repeated inside, by the places where they stand."""
     needs: list[Lift] = field(default_factory=list)
     """The other local definitions that it reads."""
     name: str = ""
+    dropped: list[ast.expr] = field(default_factory=list)
+    """The defaults that go."""
+
+    @property
+    def binding_name(self) -> str:
+        return self.binding.name if self.binding is not None else ""
 
     @property
     def is_class(self) -> bool:
@@ -123,6 +130,7 @@ class Captures:
                 defaults.append(value)
                 if not self._stays_the_same(value):
                     lift.defaults[parameter.arg] = self.outline.code(value)
+                    lift.dropped.append(value)
         for name in self.outline.names(node):
             if not self.outline.is_header(name, node) or any(name in ast.walk(value) for value in defaults):
                 continue
@@ -161,11 +169,9 @@ class Captures:
         bindings = owner.bindings.get(name, [])
         only = bindings[0] if len(bindings) == 1 else None
         if only is not None and isinstance(only.node, ast.alias):
-            text = self._import_text(only.node)
             if is_header:
                 raise NotFixable(f"its header needs the local import of {name}")
-            if text not in lift.imports:
-                lift.imports.append(text)
+            lift.imports[self.outline.start(only.node)] = self._import_text(only.node)
         elif only is not None and isinstance(only.node, DEFINITIONS):
             if only.node is not lift.node:
                 needed = self.add(only.node)

@@ -242,6 +242,13 @@ class Document:
         self._handed_out.add(unused)
         return unused
 
+    def reserved(self, name: str) -> bool:
+        """Whether a name can be used as it is; the fixes of one round cannot all have it."""
+        if name in self._handed_out:
+            return False
+        self._handed_out.add(name)
+        return True
+
     # imports
 
     @cached_property

@@ -13,7 +13,7 @@ import builtins
 from typing import Any
 
 from flake8_torchmp.findings import Repair
-from flake8_torchmp.semantics.module import last_name
+from flake8_torchmp.semantics.module import Scope, last_name
 
 from .change import Change, NotFixable
 from .document import Document, Documents
@@ -60,12 +60,15 @@ def _handed_on(outline: Outline, node: ast.Lambda) -> str:
 
 
 def _is_fixed(outline: Outline, function: ast.expr, node: ast.Lambda) -> bool:
+    """Whether an expression gives the same function now as when the lambda is called, and one that can be pickled."""
     root: ast.expr = function
     while isinstance(root, ast.Attribute):
         root = root.value
     if not isinstance(root, ast.Name):
         return False
     owner = outline.owner(root)
+    if owner is not None and owner.is_function and isinstance(function, ast.Attribute) and function.value is root:
+        return _is_own_method(outline, function, owner)
     if owner is None:
         return hasattr(builtins, root.id)
     bindings = owner.bindings[root.id]
@@ -82,6 +85,26 @@ def _is_fixed(outline: Outline, function: ast.expr, node: ast.Lambda) -> bool:
     origin = statement.module or "" if isinstance(statement, ast.ImportFrom) else definition.name
     # torch offers plain functions; elsewhere a "function" may be a method of a hidden object with state, as in random
     return origin.partition(".")[0] == "torch" and last_name(function).islower()
+
+
+def _is_own_method(outline: Outline, function: ast.Attribute, owner: Scope) -> bool:
+    """Whether `self.name` is a method of the class around it, which nothing else is put in the place of."""
+    method: Any = owner.node
+    cls = outline.parents.get(method)
+    if isinstance(method, ast.Lambda) or not isinstance(cls, ast.ClassDef) or not method.args.args:
+        return False
+    own = method.args.args[0].arg
+    is_plain = not any(last_name(item) in ("staticmethod", "classmethod") for item in method.decorator_list)
+    if outline.code(function.value) != own or len(owner.bindings[own]) > 1 or not is_plain:
+        return False
+    if not isinstance(outline.parents[cls], ast.Module):
+        return False
+    methods = [item for item in cls.body if isinstance(item, ast.FunctionDef) and item.name == function.attr]
+    is_set = any(
+        isinstance(part, ast.Attribute) and part.attr == function.attr and not isinstance(part.ctx, ast.Load)
+        for part in ast.walk(outline.tree)
+    )
+    return len(methods) == 1 and not methods[0].decorator_list and not is_set
 
 
 def _in_its_place(document: Document, outline: Outline, node: ast.Lambda) -> Change | None:

@@ -52,12 +52,15 @@ class Lifting:
         if method is not None:
             return self._as_method(*method, what=what)
         plans = [(lift, self._plan(lift)) for lift in self.lifts]
+        for lift, plan in plans:
+            if plan == "moved" and not self.document.reserved(lift.name) and lift.name == lift.binding_name:
+                raise NotFixable(f"another fix gives the name {lift.name} to something else")
         self.taken_out = [self.outline.statement(lift.node) for lift, plan in plans if plan == "moved"]
         for lift, plan in plans:
             self._replace(lift, plan)
         ordered = sorted(self.lifts, key=lambda lift: self.outline.start(lift.node))
         definitions = [self.code.definition(lift) for lift in ordered]
-        edits = (*self.imports, self._inserted(definitions), *self._without_inner(self.edits))
+        edits = (*self.imports, *self._inserted(definitions), *self._without_inner(self.edits))
         return Change(edits, self.captures.is_safe, what.format(name=self.main.name))
 
     def _plan(self, lift: Lift) -> str:
@@ -335,7 +338,10 @@ class Lifting:
         """The names of module level that are read when a definition is run."""
         future = [s for s in self.outline.tree.body if isinstance(s, ast.ImportFrom) and s.module == "__future__"]
         postponed = any(alias.name == "annotations" for statement in future for alias in statement.names)
+        dropped = {part for value in lift.dropped for part in ast.walk(value)}
         for name in self.outline.names(lift.node):
+            if name in dropped:
+                continue
             child: ast.AST = name
             for parent in self.outline.ancestors(name):
                 if is_function(parent) and not self.outline.is_header(child, parent):
@@ -348,7 +354,7 @@ class Lifting:
                     break
                 child = parent
 
-    def _inserted(self, definitions: list[str]) -> Edit:
+    def _inserted(self, definitions: list[str]) -> Iterator[Edit]:
         newline = self.document.newline
         place = self._place()
         before = self.text[:place]
@@ -359,11 +365,12 @@ class Lifting:
         while stripped.endswith(("\n", "\r")):
             stripped = stripped[: -2 if stripped.endswith("\r\n") else -1].rstrip(" \t\f")
             blank += 1
+        missing = max(3 - blank, 0) if stripped.strip() and not stripped.rsplit("\n", 1)[-1].startswith("#!") else 0
         if any(edit.start == place for edit in self.imports):
-            text = newline + text
-        elif stripped.strip() and not stripped.rsplit("\n", 1)[-1].startswith("#!"):
-            text = newline * max(3 - blank, 0) + text
-        return self.outline.edit(place, place, text + gap)
+            missing = 1
+        if missing:  # an edit of its own, so that those who insert here as well can share it
+            yield self.outline.edit(place, place, newline * missing)
+        yield self.outline.edit(place, place, text + gap)
 
     def _remove(self, statement: Any) -> None:
         """A statement and its comments are taken out, with the blank lines that set it off."""

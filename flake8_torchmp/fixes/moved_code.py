@@ -91,7 +91,9 @@ class MovedCode:
                 continue
             for use in self.outline.references(other.binding):
                 if any(part is use for part in ast.walk(lift.node)):
-                    if other is lift and lift.is_class and lift.captured:
+                    if lift.is_class and lift.captured and other is lift:
+                        if isinstance(self.outline.parents[use], ast.Attribute) and use.id == lift.name:
+                            continue
                         raise NotFixable(f"the class {lift.node.name} names itself and captures local names")
                     yield from self.use(other, use)
         for own, found in self.attributes.items():
@@ -209,7 +211,9 @@ class MovedCode:
 
     def _is_made_with_arguments(self, use: ast.Name) -> bool:
         parent = self.outline.parents[use]
-        return not (isinstance(parent, ast.Call) and parent.func is use) or bool(parent.args or parent.keywords)
+        if isinstance(parent, ast.Call) and parent.func is use:
+            return bool(parent.args or parent.keywords)
+        return not isinstance(parent, ast.Attribute)
 
 
 def _renamed(text: str, wanted: str) -> str:
@@ -248,11 +252,13 @@ def _function_with_parameters(function: Any, lift: Lift, first: str, notes: dict
         )
     function = function.with_changes(params=parameters)
     if lift.imports:
-        lines = [cst.parse_statement(text) for text in lift.imports]
-        body = list(function.body.body) if isinstance(function.body, cst.IndentedBlock) else None
+        lines: list[Any] = [cst.parse_statement(lift.imports[place]) for place in sorted(lift.imports)]
+        body: Any = list(function.body.body) if isinstance(function.body, cst.IndentedBlock) else None
         if body is None:
             raise NotFixable("its body stands on the line of its header")
         at = 1 if function.get_docstring() is not None and len(body) > 1 else 0
+        if at < len(body):
+            body[at] = body[at].with_changes(leading_lines=[cst.EmptyLine(indent=False), *body[at].leading_lines])
         body[at:at] = lines
         function = function.with_changes(body=function.body.with_changes(body=body))
     return function

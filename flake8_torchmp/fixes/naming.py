@@ -11,7 +11,7 @@ from flake8_torchmp.semantics.module import ADDING, DEFINITIONS, last_name
 from .outline import Outline
 
 GENERIC = frozenset(
-    "a args callable callback cls config f fn fun func function g item iterable k kwargs kwds lambd obj options "
+    "a arg args callable callback cls config f fn fun func function g item iterable k kwargs kwds lambd obj options "
     "self target v value values x".split()
 )
 """Names that say nothing of what a function does."""
@@ -21,6 +21,8 @@ ROLES = {"Lambda": "transform", "defaultdict": "default"}
 
 _MAKES = re.compile(r"^_*(?:get|make|build|create)_")
 _BUILTIN = frozenset("dict float int isinstance len list max min print set sorted str sum tuple".split())
+_PLACES = frozenset("partial Process Thread submit map apply_async run_in_executor".split())
+"""Calls that say nothing of a function that is given to them."""
 
 
 def name_for(outline: Outline, node: ast.Lambda, role: str, *, is_task: bool = False) -> str:
@@ -41,9 +43,9 @@ def name_for(outline: Outline, node: ast.Lambda, role: str, *, is_task: bool = F
         candidates.insert(0, ROLES[called])
     for candidate in candidates:
         name = _as_name(candidate)
-        if name and name not in GENERIC:
+        if len(name) > 1 and name not in GENERIC:
             return f"_{name}"
-    if is_task or not called:
+    if is_task or not called or called in _PLACES:
         return "_task" if is_task else "_function"
     return f"_{_as_name(called)}_fn"
 

@@ -221,9 +221,11 @@ class Outline:
         start, end = self.start(node), self.end(node)
         parent: Any = self.parents[node]
         own_call = self.text.index("(", self.end(parent.func)) if isinstance(parent, ast.Call) else -1
-        while self.text[start - 1 : start] == "(" and self.text[end : end + 1] == ")" and start - 1 != own_call:
-            start, end = start - 1, end + 1
-        return start, end
+        while True:
+            before, after = self.text[:start].rstrip(), self.text[end:].lstrip()
+            if not (before.endswith("(") and after.startswith(")")) or len(before) - 1 == own_call:
+                return start, end
+            start, end = len(before) - 1, len(self.text) - len(after) + 1
 
     # names
 
@@ -264,7 +266,9 @@ class Outline:
         return None
 
     def names(self, node: ast.AST) -> list[ast.Name]:
-        return [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+        """In the order of the text."""
+        names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+        return sorted(names, key=lambda name: (name.lineno, name.col_offset))
 
     @cached_property
     def all_names(self) -> list[ast.Name]:

@@ -375,6 +375,7 @@ UNSAFE: dict[str, tuple[str, str, str]] = {
         """
         def _abs(x):
             import numpy as np
+
             return np.abs(x)
 
 
