@@ -261,7 +261,7 @@ class Walk:
 
     def _expression(self, node: ast.AST, frame: Frame, state: State) -> State:
         self._steps += 1
-        if isinstance(node, FUNCTIONS) or self._steps > MOST_STEPS:
+        if isinstance(node, FUNCTIONS) or not isinstance(node, ast.AST) or self._steps > MOST_STEPS:
             return state
         if isinstance(node, COMPREHENSIONS):
             frame = self.evaluator.frame_in(frame.module.scopes[node], frame)
