@@ -105,18 +105,26 @@ for the project `extend-ignore = TMP303` there, or their counterparts in the too
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.resources import OpenResource
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 
 from . import rule
 
 
-@rule("TMP303", "open-resource-on-dataset")
+@rule("TMP303", "open-resource-on-dataset", fix="unsafe")
 def open_resource_on_dataset(module: Module, model: Model) -> Iterator[Finding]:
-    for found in model.resources.on_datasets(module):
+    kept: dict[ast.AST, list[OpenResource]] = {}
+    for item in model.resources.on_datasets(module):
+        kept.setdefault(item.node, []).append(item)
+    for items in kept.values():
+        found = items[0]
+        attributes = {item.held.holding.attributes[-1] for item in items if item.held.holding.attributes}
         message = f"{found.what} {found.reason}: open it in the worker, when it is first used"
         way = model.steps(found.held.way, found.held.place)
-        yield model.finding("TMP303", message, found.node, found.module, way)
+        repair = model.repair("opened_per_process", found.node, found.module, attributes=" ".join(sorted(attributes)))
+        yield model.finding("TMP303", message, found.node, found.module, way, repair=repair)

@@ -1,0 +1,277 @@
+"""What an object opened in a method becomes a property that opens it once in each process.
+
+`self.file = h5py.File(path)` goes; what its arguments need is stored instead, and the class gets a property `file`,
+which opens it when it is first read in a process, and a `__getstate__` that leaves the open one out. What is derived
+from it (`self.data = self.file["x"]`, also by way of a local name) becomes a property too, and a `with` around the
+assignment goes along. Unsafe: it opens later than before, and again in each worker.
+
+Refused where it is stored on a condition, in several places, and where the class says itself how it
+is pickled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from flake8_torchmp.findings import Repair
+
+from .change import Change, Edit, NotFixable
+from .document import Document, Documents
+
+PICKLING = frozenset("__getstate__ __setstate__ __reduce__ __reduce_ex__ __slots__".split())
+
+
+def change(repair: Repair, documents: Documents) -> Change:
+    document = documents[repair.path]
+    derived = frozenset(dict(repair.notes).get("attributes", "").split())
+    return _Moving(document, document.node(repair, cst.Call), derived).change()
+
+
+class _Moving:
+    def __init__(self, document: Document, call: cst.Call, derived: frozenset[str]) -> None:
+        self.document = document
+        self.derived = derived
+        above = list(document.ancestors(call))
+        methods = [item for item in above if isinstance(item, cst.FunctionDef)]
+        owner = document.parent(document.parent(methods[0]) or methods[0]) if methods else None
+        if not methods or not isinstance(owner, cst.ClassDef) or methods[0].decorators:
+            raise NotFixable("it is not opened in a plain method")
+        self.owner, self.method = owner, methods[0]
+        parameters = self.method.params.params
+        if not parameters or not isinstance(self.method.body, cst.IndentedBlock):
+            raise NotFixable("it is not opened in a plain method")
+        self.receiver = parameters[0].name.value
+        self.opening = next(item for item in above if isinstance(item, cst.SimpleStatementLine))
+        self.locals = set(self._locals())
+        self.stored = dict(self._stored_parameters())
+        self.edits: list[Edit] = []
+        self.process, self.imports = document.with_import("import os", call)
+        self.renamed: dict[str, str] = {}
+        """Local names that stand for what was opened, and what replaces them."""
+
+    def change(self) -> Change:
+        document = self.document
+        if any(isinstance(n, cst.Name) and n.value in PICKLING for n in document.nodes(self.owner)):
+            raise NotFixable("its class says itself how it is pickled")
+        target, value = self._assigned(self.opening)
+        name = self._attribute(target)
+        if not name:
+            if not isinstance(target, cst.Name):
+                raise NotFixable("it is not stored under one name")
+            name = f"_{target.value.lstrip('_')}"
+            self.renamed[target.value] = f"{self.receiver}.{name}"
+        properties = [self._opener(name, value)]
+        moved = {id(self.opening)}
+        for line in self._lines():
+            if line is self.opening or len(line.body) != 1 or not isinstance(line.body[0], cst.Assign | cst.AnnAssign):
+                continue
+            derived, inner = self._assigned(line)
+            attribute = self._attribute(derived)
+            if attribute and attribute in self.derived and attribute != name:
+                properties.append(self._derived(attribute, inner, line))
+                moved.add(id(line))
+        self._rename(moved)
+        properties.append(self._getstate(name))
+        end = document.line_after(document.span(self.method.body.children[-1]).end)
+        newline = "" if document.text[:end].endswith(("\n", "\r")) else document.newline
+        self.edits.append(document.inserted(end, newline + "".join(properties)))
+        return Change((*self.imports, *self.edits), False, f"{name.lstrip('_')} is opened once in each process")
+
+    # what there is
+
+    def _lines(self) -> Iterator[cst.SimpleStatementLine]:
+        for item in self.method.body.body:
+            if isinstance(item, cst.SimpleStatementLine):
+                yield item
+
+    def _locals(self) -> Iterator[str]:
+        parameters = self.method.params
+        for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
+            yield parameter.name.value
+        for star in (parameters.star_arg, parameters.star_kwarg):
+            if isinstance(star, cst.Param):
+                yield star.name.value
+        for node in self.document.nodes(self.method.body):
+            if isinstance(node, cst.AssignTarget | cst.For | cst.CompFor | cst.NamedExpr | cst.AnnAssign):
+                yield from self._bound(node.target)
+            elif isinstance(node, cst.AsName):
+                yield from self._bound(node.name)
+
+    def _bound(self, node: cst.CSTNode) -> Iterator[str]:
+        if isinstance(node, cst.Name):
+            yield node.value
+        elif isinstance(node, cst.Tuple | cst.List):
+            for element in node.elements:
+                yield from self._bound(element.value)
+
+    def _stored_parameters(self) -> Iterator[tuple[str, str]]:
+        """The parameters that the method stores before, as they are: `self.path = path`."""
+        for line in self._lines():
+            if line is self.opening:
+                return
+            statement = line.body[0]
+            if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+                continue
+            left, right = statement.targets[0].target, statement.value
+            pairs: list[tuple[cst.BaseExpression, cst.BaseExpression]] = [(left, right)]
+            if isinstance(left, cst.Tuple) and isinstance(right, cst.Tuple):
+                pairs = [(a.value, b.value) for a, b in zip(left.elements, right.elements, strict=False)]
+            for target, value in pairs:
+                attribute = self._attribute(target)
+                if attribute and isinstance(value, cst.Name) and self._times_stored(attribute) == 1:
+                    yield value.value, attribute
+
+    def _times_stored(self, attribute: str) -> int:
+        found = 0
+        for node in self.document.nodes(self.owner):
+            if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.For | cst.AsName | cst.Del):
+                target = node.name if isinstance(node, cst.AsName) else node.target
+                found += sum(self._attribute(item) == attribute for item in self.document.nodes(target))
+        return found
+
+    def _assigned(self, line: cst.SimpleStatementLine) -> tuple[cst.BaseExpression, cst.BaseExpression]:
+        statement = line.body[0]
+        if len(line.body) == 1 and isinstance(statement, cst.Assign) and len(statement.targets) == 1:
+            return statement.targets[0].target, statement.value
+        if len(line.body) == 1 and isinstance(statement, cst.AnnAssign) and statement.value is not None:
+            return statement.target, statement.value
+        raise NotFixable("it is not stored by an assignment of its own")
+
+    def _attribute(self, node: cst.CSTNode) -> str:
+        """`file` of `self.file`."""
+        if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == self.receiver:
+            return node.attr.value
+        return ""
+
+    # what it becomes
+
+    def _opener(self, name: str, value: cst.BaseExpression) -> str:
+        document = self.document
+        above = document.parent(document.parent(self.opening) or self.opening)
+        unit: cst.CSTNode = self.opening
+        heads: list[str] = []
+        if isinstance(above, cst.With) and len(above.body.body) == 1:
+            unit = above
+        if document.parent(unit) is not self.method.body:
+            raise NotFixable("it is opened on a condition, in a loop or in another block")
+        self._drop_field(name)
+        if self._times_stored(name) > (0 if self.renamed else 1):
+            raise NotFixable("it is stored in several places")
+        saved: dict[str, str] = {}
+        own: set[str] = set()
+        if isinstance(unit, cst.With):
+            for item in unit.items:
+                if item.asname is not None:
+                    own |= set(self._bound(item.asname.name))
+            items = ", ".join(
+                self._text(item.item, name, saved, own)
+                + (f" as {document.code(item.asname.name)}" if item.asname is not None else "")
+                for item in unit.items
+            )
+            heads.append(f"with {items}:")
+        expression = self._text(value, name, saved, own)
+        self._replace(unit, saved)
+        inner, deep = self._indents()
+        receiver, opened = self.receiver, f"_opened_{name.lstrip('_')}"
+        depth = deep + document.indent
+        lines = [
+            f"{deep}if {receiver}.__dict__.get({opened + '_by'!r}) != {self.process}.getpid():".replace("'", '"'),
+            *(f"{depth}{head}" for head in heads),
+            f"{depth}{document.indent * len(heads)}{receiver}.{opened} = {expression}",
+            f"{depth}{receiver}.{opened}_by = {self.process}.getpid()",
+            f"{deep}return {receiver}.{opened}",
+        ]
+        return self._property(name, '"""Opened once in each process."""', lines, inner, deep)
+
+    def _derived(self, name: str, value: cst.BaseExpression, line: cst.SimpleStatementLine) -> str:
+        if self._times_stored(name) > 1:
+            raise NotFixable(f"{name} is stored in several places")
+        saved: dict[str, str] = {}
+        expression = self._text(value, name, saved, set())
+        self._replace(line, saved)
+        inner, deep = self._indents()
+        return self._property(name, "", [f"{deep}return {expression}"], inner, deep)
+
+    def _indents(self) -> tuple[str, str]:
+        inner = self.document.indent_of(self.method)
+        return inner, self.document.indent_of(self.method.body.body[0])
+
+    def _property(self, name: str, text: str, lines: list[str], inner: str, deep: str) -> str:
+        head = ["", f"{inner}@property", f"{inner}def {name}({self.receiver}):", *([f"{deep}{text}"] if text else [])]
+        return "".join(f"{line}{self.document.newline}" for line in [*head, *lines])
+
+    def _getstate(self, name: str) -> str:
+        inner, deep = self._indents()
+        opened = f"_opened_{name.lstrip('_')}"
+        lines = [
+            "",
+            f"{inner}def __getstate__({self.receiver}):",
+            f'{deep}left_out = ("{opened}", "{opened}_by")',
+            f"{deep}return {{k: v for k, v in {self.receiver}.__dict__.items() if k not in left_out}}",
+        ]
+        return "".join(f"{line}{self.document.newline}" for line in lines)
+
+    def _text(self, node: cst.CSTNode, name: str, saved: dict[str, str], own: set[str]) -> str:
+        """An expression as the property says it: local names are read from the object."""
+        start, end = self.document.span(node)
+        parts: list[str] = []
+        place = start
+        for item in self.document.nodes(node):
+            if not isinstance(item, cst.Name) or not self._is_local(item) or item.value in own:
+                continue
+            if item.value == self.receiver:
+                continue
+            if item.value in self.renamed:
+                text = self.renamed[item.value]
+            elif item.value in self.stored:
+                text = f"{self.receiver}.{self.stored[item.value]}"
+            else:
+                attribute = f"_{name.lstrip('_')}_{item.value}"
+                saved[attribute] = item.value
+                text = f"{self.receiver}.{attribute}"
+            first, last = self.document.span(item)
+            parts += [self.document.text[place:first], text]
+            place = last
+        return "".join([*parts, self.document.text[place:end]])
+
+    def _is_local(self, item: cst.Name) -> bool:
+        if item.value not in self.locals:
+            return False
+        above = self.document.parent(item)
+        if isinstance(above, cst.Attribute):
+            return above.value is item
+        return not (isinstance(above, cst.Arg) and above.keyword is item)
+
+    def _replace(self, unit: cst.CSTNode, saved: dict[str, str]) -> None:
+        """The statement goes; what it needs is stored in its place."""
+        document = self.document
+        indent = document.indent_of(unit)
+        start = document.line_start(document.span(unit).start)
+        end = document.line_after(document.span(unit).end)
+        lines = [f"{indent}{self.receiver}.{attribute} = {value}" for attribute, value in saved.items()]
+        if not lines and len(self.method.body.body) == 1:
+            lines = [f"{indent}pass"]
+        text = "".join(f"{line}{document.newline}" for line in lines)
+        self.edits.append(Edit(document.path, start, end, text))
+
+    def _rename(self, moved: set[int]) -> None:
+        """The other uses of a local name for what was opened."""
+        document = self.document
+        for item in document.nodes(self.method.body):
+            if not isinstance(item, cst.Name) or item.value not in self.renamed or not self._is_local(item):
+                continue
+            inside = any(id(above) in moved for above in document.ancestors(item))
+            if not inside:
+                self.edits.append(document.replaced(item, self.renamed[item.value]))
+
+    def _drop_field(self, name: str) -> None:
+        """A field of a dataclass that only its `__post_init__` fills is in the property's way."""
+        body = self.owner.body.body if isinstance(self.owner.body, cst.IndentedBlock) else ()
+        for line in body:
+            statement = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
+            if isinstance(statement, cst.AnnAssign) and getattr(statement.target, "value", "") == name:
+                document = self.document
+                start = document.line_start(document.span(line).start)
+                self.edits.append(Edit(document.path, start, document.line_after(document.span(line).end), ""))
