@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import warnings
@@ -15,8 +16,12 @@ from flake8_torchmp.findings import Finding
 from .change import Change, Edit, Moves, NotFixable, clash, combined
 from .document import Document, Documents
 from .matching import Difference, Lines, difference, place
+from .widening import edits_between
 
 MOST_ROUNDS = 10
+
+MOST_TOGETHER = 6
+"""Changes that are made as one, because each mends what another one would bring."""
 
 MOST_NEAR = 60
 """Of a larger project not every file that might lead to findings in a changed one is looked at again."""
@@ -80,11 +85,17 @@ class _Trial(NamedTuple):
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an accident
-    """Changes that do not stay, and why; those that are to blame, where that is plain."""
+    """Changes that do not stay, and why; those that are to blame, where that is plain; and what they would bring."""
 
-    def __init__(self, reason: str, blamed: Sequence[_Candidate] = ()) -> None:
+    def __init__(
+        self,
+        reason: str,
+        blamed: Sequence[_Candidate] = (),
+        new: Sequence[Finding] = (),
+        contents: Mapping[str, bytes] | None = None,
+    ) -> None:
         super().__init__(reason)
-        self.blamed = blamed
+        self.blamed, self.new, self.contents = blamed, new, dict(contents or {})
 
 
 def mend(
@@ -217,7 +228,12 @@ class _Mending:
             return [*kept, *batch], self._tried([*kept, *batch], documents)
         except Refused as refused:
             if len(batch) == 1:
-                self._undone[self._key(batch[0].finding)] = str(refused)
+                wider = self._widened(batch[0], refused, documents)
+                if wider is None:
+                    self._undone[self._key(batch[0].finding)] = str(refused)
+                elif not any(clash(wider.change, other.change) for other in kept):
+                    with contextlib.suppress(Refused):  # beside the others it waits for the next round
+                        return [*kept, wider], self._tried([*kept, wider], documents)
                 return kept, last
             blamed = [one for one in refused.blamed if one in batch]
         if 0 < len(blamed) < len(batch):
@@ -227,6 +243,30 @@ class _Mending:
         for part in parts:
             kept, last = self._tested(part, kept, last, documents)
         return kept, last
+
+    def _widened(self, first: _Candidate, refused: Refused, documents: Documents) -> _Candidate | None:
+        """A change that takes along the changes which mend what it would bring; None where there are none."""
+        done = [first.change]
+        while refused.new and len(done) < MOST_TOGETHER:
+            contents = refused.contents
+            changed = Documents(lambda path, now=contents: now[path] if path in now else self._data(path))  # type: ignore[misc]
+            try:
+                done.append(self._change(refused.new[0], changed))
+                contents |= {
+                    path: changed[path].after(tuple(those)) for path, those in _by_path(done[-1].edits).items()
+                }
+                texts = {path: (documents[path].text, Document(path, data).text) for path, data in contents.items()}
+            except NotFixable:
+                return None
+            edits = [edit for path, (old, new) in texts.items() for edit in edits_between(path, old, new)]
+            what = "; ".join(dict.fromkeys(change.what for change in done))
+            wider = _Candidate(first.finding, Change(tuple(edits), all(one.is_safe for one in done), what))
+            try:
+                self._tried([wider], documents)
+                return wider
+            except Refused as another:
+                refused = another
+        return None
 
     def _tried(self, candidates: list[_Candidate], documents: Documents) -> _Trial:
         edits = _by_path(combined(candidate.change for candidate in candidates))
@@ -251,7 +291,8 @@ class _Mending:
             first = change.new[0]
             blamed = [one for one in candidates if any(edit.path == first.path for edit in one.change.edits)]
             where = f"{os.path.basename(first.path)}:{first.line}"
-            raise Refused(f"it would bring {first.code} in {where}: {first.message}", blamed)
+            reason = f"it would bring {first.code} in {where}: {first.message}"
+            raise Refused(reason, blamed, change.new, contents)
         return trial
 
     def _near(self, project: Project, paths: list[str]) -> list[str]:

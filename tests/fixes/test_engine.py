@@ -107,7 +107,7 @@ def test_a_fix_that_brings_another_finding_is_undone(install: Install) -> None:
                 document.path,
                 len(document.text),
                 len(document.text),
-                "DataLoader(a, num_workers=2, multiprocessing_context='spawn', collate_fn=lambda x: x)\n",
+                "DataLoader(a, num_workers=2, multiprocessing_context='spawn', collate_fn=lambda x: locals())\n",
             ),
         )
         return Change(edits, True, "put")
@@ -239,3 +239,21 @@ def test_rounds_end(install: Install) -> None:
     result = mended({"main.py": HEAD + "".join(texts)})
     assert len(result.fixes) == MOST_ROUNDS
     assert [left.reason for left in result.left] == [f"not done after {MOST_ROUNDS} rounds"] * 2
+
+
+def test_what_a_fix_would_bring_is_mended_with_it() -> None:
+    before = {
+        "run.py": "import multiprocessing as mp\n\nfrom work import go\n\n\ndef main():\n"
+        '    go(mp.get_context("fork"))\n\n\nif __name__ == "__main__":\n    main()\n',
+        "work.py": "def go(context):\n    context.Process(target=lambda: print(1)).start()\n",
+    }
+    result = mended(before, unsafe=True)
+    assert 'get_context("spawn")' in result.files["run.py"]
+    assert result.files["work.py"] == (
+        "def _task():\n    return print(1)\n\n\ndef go(context):\n    context.Process(target=_task).start()\n"
+    )
+    assert [fix.finding.code for fix in result.fixes] == ["TMP101"]
+    assert not result.left
+    refused = mended({**before, "work.py": before["work.py"].replace("print(1)", "locals()")}, unsafe=True)
+    assert refused.files["run.py"] == before["run.py"]
+    assert "it would bring TMP301" in refused.left[0].reason
