@@ -10,7 +10,7 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import has_receiver, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
-from flake8_torchmp.semantics.module import Change, Module, Scope, ancestors, position
+from flake8_torchmp.semantics.module import Change, Module, Scope, ancestors, last_name, position
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
@@ -43,6 +43,11 @@ PLAIN = frozenset(
 """What makes an object that each process has a copy of."""
 TENSORS = frozenset(f"torch.{name}" for name in "zeros ones empty full tensor zeros_like ones_like rand randn".split())
 """The same under fork alone: a spawned process gets a tensor's memory shared."""
+
+
+READING_WHOLE = frozenset("load loads safe_load full_load readlines splitlines glob listdir to_dict tolist".split())
+READING = READING_WHOLE | frozenset("open rglob iglob iterdir walk scandir reader DictReader iterrows".split())
+"""Functions and methods that read as many Python objects as there are in a file or folder."""
 
 
 class LostChange(NamedTuple):
@@ -81,6 +86,30 @@ class ObjectState:
                 read = next(self._reads_in_parent(receiver.cls, attribute), None)
                 if read is not None:
                     yield LostChange(change.node, attribute, *read)
+
+    def cached(self, worker: WorkerFunction) -> Iterator[tuple[ast.AST, str]]:
+        """Entries that worker code makes in a container of its dataset, for worker code alone."""
+        receiver = worker.receiver
+        if not isinstance(receiver, Instance) or not self.datasets.is_dataset(receiver.cls):
+            return
+        for change, attribute in self.own_changes(worker.scope):
+            is_entry = change.kind == "item" or (change.kind == "method" and change.name == "setdefault")
+            if not is_entry or not self._matters(receiver.cls, attribute):
+                continue
+            if next(self._reads_in_parent(receiver.cls, attribute), None) is None:
+                yield change.node, attribute
+
+    def object_lists(self, cls: Class) -> Iterator[tuple[ast.AST, str]]:
+        """Attributes that hold all the Python objects which the parent has read in, for sample methods to read."""
+        for attribute, changes in classes.stores(cls).items():
+            for change, method in changes:
+                if change.value is None or not _is_object_list(change.value) or self.workers.runs(method):
+                    continue
+                values = self.outline.values(change.value, self.outline.frame_at(change.node, cls.scope.module))
+                is_block = any(qualified(value).startswith(("numpy.", "torch.", "joblib.")) for value in values)
+                if not is_block and self._is_read_by_worker(cls, attribute):
+                    yield change.node, attribute
+                    break
 
     @staticmethod
     def own_changes(scope: Scope) -> Iterator[tuple[Change, str]]:
@@ -281,8 +310,9 @@ class ObjectState:
 
     def _matters(self, cls: Class, attribute: str) -> bool:
         """Whether worker code reads an attribute, which holds something that is copied."""
-        if not self.is_plain(Instance(cls, None), attribute):
-            return False
+        return self.is_plain(Instance(cls, None), attribute) and self._is_read_by_worker(cls, attribute)
+
+    def _is_read_by_worker(self, cls: Class, attribute: str) -> bool:
         for item in classes.project_classes(self.outline, cls):
             for node in item.scope.module.loads(attribute):
                 function = item.scope.module.scope_of(node).enclosing_function()
@@ -311,6 +341,24 @@ def _function(value: Value) -> Iterator[tuple[Function, int]]:
         yield value, 0
     elif isinstance(value, Method):
         yield value.function, 1
+
+
+def is_mutable(value: Value) -> bool:
+    """A list, dict, set, array or tensor."""
+    if isinstance(value, Collection):
+        return isinstance(value.node, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
+    return _is_made_plain(value) or _made_by(value) in TENSORS
+
+
+def _is_object_list(value: ast.expr) -> bool:
+    if isinstance(value, ast.ListComp | ast.DictComp):
+        return any(isinstance(n, ast.Call) and last_name(n.func) in READING for n in ast.walk(value.generators[0].iter))
+    if not isinstance(value, ast.Call):
+        return False
+    name = last_name(value.func)
+    if name in ("list", "sorted", "dict"):
+        return any(isinstance(n, ast.Call) and last_name(n.func) in READING for a in value.args for n in ast.walk(a))
+    return name in READING_WHOLE
 
 
 def _made_by(value: Value) -> str:
