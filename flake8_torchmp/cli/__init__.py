@@ -54,6 +54,10 @@ def _command(given: Sequence[str]) -> int:
         from flake8_torchmp.cli.fix import fix
 
         return fix(arguments)
+    if arguments.command == "noqa":
+        from flake8_torchmp.cli.silence import silence
+
+        return silence(arguments)
     if arguments.command == "config":
         from flake8_torchmp.cli.in_force import show_configuration
 

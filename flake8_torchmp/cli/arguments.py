@@ -36,6 +36,9 @@ exit codes:
   1  something was changed, or would be with --diff, and --exit-non-zero-on-fix was given
   2  it could not run: a wrong option, a path that does not exist"""
 
+_NOQA = """\
+Adds `# noqa: CODE` comments for what is found, where flake8 honours them, so that a project can begin with new code."""
+
 _HELP = partial(RawDescriptionHelpFormatter, width=100, max_help_position=28)
 """Without a width argparse asks for the terminal's, at every start, by a module that takes a tenth of it to load."""
 
@@ -67,6 +70,13 @@ def parser() -> ArgumentParser:
     _add_options(fix.add_argument_group("what is fixed"), tuple(one for one in COMMAND if one.name != "format"))
     _add_options(fix.add_argument_group("what the program runs on and is made of"), SETTINGS)
 
+    noqa = commands.add_parser("noqa", help="silence findings by comments", description=_NOQA)
+    noqa.add_argument("paths", nargs="*", metavar="PATH", help="file or folder (default: .)")
+    noqa.add_argument("--config", metavar="FILE", default="", help="the pyproject.toml that counts for every file")
+    noqa.add_argument("--jobs", "-j", metavar="N", type=_jobs, default=0, help="processes (default: auto)")
+    _add_options(noqa.add_argument_group("what is silenced"), tuple(one for one in COMMAND if one.name != "format"))
+    _add_options(noqa.add_argument_group("what the program runs on and is made of"), SETTINGS)
+
     rules = commands.add_parser("rules", help="list the rules")
     rules.add_argument("--format", choices=("table", "json"), default="table")
 
@@ -82,6 +92,15 @@ def parser() -> ArgumentParser:
 
 def _add_run(check: ArgumentParser) -> None:
     check.add_argument("--config", metavar="FILE", default="", help="the pyproject.toml that counts for every file")
+    check.add_argument("--baseline", metavar="FILE", default="", help="report only findings that are not in this file")
+    check.add_argument(
+        "--write-baseline",
+        nargs="?",
+        metavar="FILE",
+        const=True,
+        default="",
+        help="make the baseline what is found now",
+    )
     check.add_argument("--disable-noqa", action="store_true", help="report what `# noqa` silences, too")
     check.add_argument("--statistics", action="store_true", help="count the findings of each code")
     check.add_argument("--output-file", metavar="FILE", default="", help="write the findings there")

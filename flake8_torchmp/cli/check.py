@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from flake8_torchmp import __version__, source
 from flake8_torchmp.cli import COULD_NOT_RUN, FINDINGS, noqa
 from flake8_torchmp.cli.arguments import given_options
+from flake8_torchmp.cli.baseline import Baseline
 from flake8_torchmp.cli.discovery import files_below
-from flake8_torchmp.cli.output import Output, Progress, statistics
+from flake8_torchmp.cli.output import Output, Progress, counted, statistics
 from flake8_torchmp.cli.selection import Selection
 from flake8_torchmp.options.configuration import Chosen, Configuration, ConfigurationError, Configurations, shown
 from flake8_torchmp.reports import Context, Report, RulePage, named, names
@@ -33,18 +34,22 @@ def check(arguments: Namespace) -> int:
     report = _report(chosen_format)
     output = Output(arguments.output_file)
 
-    named_paths, buffers = with_standard_input(arguments.paths, arguments.stdin_filename)
+    baseline_file, paths = _baseline_file(arguments)
+    named_paths, buffers = with_standard_input(paths, arguments.stdin_filename)
+    baseline = Baseline(baseline_file, _Lines(buffers)) if baseline_file else None
     known = [path for path in named_paths if os.path.abspath(path) in buffers or os.path.exists(path)]
     problems = [(path, "No such file or directory") for path in named_paths if path not in known]
     files = files_below(known, lambda path: excluded(configurations, path))
     if not files and not problems:
         print("torchmp: no Python files to check", file=sys.stderr)
 
-    run = _Run(configurations, buffers, arguments.disable_noqa)
+    run = Run(configurations, buffers, arguments.disable_noqa)
     findings = sorted(run.findings(files, arguments.jobs), key=lambda finding: finding[:4])
     problems += run.problems
     for path, problem in problems:
         print(f"{path}: {problem}", file=sys.stderr)
+    if baseline is not None:
+        findings = _without_known(baseline, findings, files, bool(arguments.write_baseline))
 
     context = Context(__version__, _Lines(buffers), _rules, problems, output.unicode)
     with output as stream:
@@ -55,6 +60,28 @@ def check(arguments: Namespace) -> int:
     if findings and not arguments.exit_zero:
         return FINDINGS
     return COULD_NOT_RUN if problems else 0
+
+
+def _baseline_file(arguments: Namespace) -> tuple[str, list[str]]:
+    """The file, and the paths: `--write-baseline PATH` beside `--baseline FILE` took one of them for its own."""
+    if arguments.write_baseline and arguments.baseline:
+        taken = [arguments.write_baseline] if isinstance(arguments.write_baseline, str) else []
+        return arguments.baseline, [*taken, *arguments.paths]
+    if arguments.write_baseline is True:
+        raise ConfigurationError("--write-baseline: which file? name it with --baseline FILE")
+    return arguments.baseline or arguments.write_baseline, arguments.paths
+
+
+def _without_known(baseline: Baseline, findings: list[Finding], files: Sequence[str], writes: bool) -> list[Finding]:
+    if writes:
+        number = counted(baseline.write(findings, files), "finding")
+        print(f"torchmp: the baseline has {number}", file=sys.stderr)
+        return []
+    gone = baseline.gone(findings, files)
+    if gone:
+        text = f"{counted(gone, 'finding')} of the baseline cannot be found any longer; --write-baseline drops them"
+        print(f"torchmp: {text}", file=sys.stderr)
+    return baseline.unknown(findings)
 
 
 def _report(chosen: Chosen) -> Report:
@@ -88,7 +115,7 @@ def by_configuration(configurations: Configurations, files: Sequence[str]) -> li
     return list(groups.values())
 
 
-class _Run:
+class Run:
     """One run of the engine over files that may be configured differently."""
 
     def __init__(self, configurations: Configurations, buffers: Mapping[str, bytes], disable_noqa: bool) -> None:

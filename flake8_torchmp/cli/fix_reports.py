@@ -6,6 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from flake8_torchmp.cli.output import counted
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -37,7 +39,7 @@ def as_text(report: Report, unsafe: bool, would: bool = False) -> str:
     lines += [f"{_place(report, left.finding)} {left.finding.code} left: {left.reason}" for left in report.left]
     done = "would be fixed" if would else "fixed"
     unsafely = sum(not fix.is_safe for fix in report.fixes)
-    total = f"{_count(len(report.fixes), 'finding')} {done} in {_count(len(report.files), 'file')}"
+    total = f"{counted(len(report.fixes), 'finding')} {done} in {counted(len(report.files), 'file')}"
     if unsafe and unsafely:
         total += f" ({unsafely} unsafely)"
     return "\n".join([*lines, f"{total}, {len(report.left)} left", ""])
@@ -45,10 +47,6 @@ def as_text(report: Report, unsafe: bool, would: bool = False) -> str:
 
 def _place(report: Report, finding: Finding) -> str:
     return f"{report.name(finding.path)}:{finding.line}:{finding.column + 1}:"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def as_json(report: Report, version: str, with_patch: bool) -> str:
@@ -90,7 +88,7 @@ def as_markdown(report: Report, version: str) -> str:
 
     added, removed = _lines_changed(report)
     done = (
-        f"torchmp {version} fixed {_count(len(report.fixes), 'finding')} in {_count(len(report.files), 'file')} "
+        f"torchmp {version} fixed {counted(len(report.fixes), 'finding')} in {counted(len(report.files), 'file')} "
         f"(+{added} -{removed} lines); {len(report.left)} are left. After each fix the project was checked again: "
         "the finding is gone, and no other came."
     )

@@ -7,7 +7,7 @@ import re
 
 from flake8_torchmp import source
 
-_INLINE = re.compile(r"# noqa(?::[\s]?(?P<codes>([A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
+INLINE = re.compile(r"# noqa(?::[\s]?(?P<codes>([A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
 _WHOLE_FILE = re.compile(r"\s*# flake8[:=]\s*noqa", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[,\s]")
 _MENTIONED = re.compile(rb"noqa", re.IGNORECASE)
@@ -23,11 +23,11 @@ class Comments:
 
     def __init__(self, text: str) -> None:
         self._lines = list(io.StringIO(text))
-        self._ranges: dict[int, str] | None = None
+        self._ranges: dict[int, tuple[int, int]] | None = None
         self.whole_file = any(_WHOLE_FILE.match(line) for line in self._lines)
 
     def silence(self, line: int, code: str) -> bool:
-        found = _INLINE.search(self._text_around(line))
+        found = INLINE.search(self._text_around(line))
         if found is None:
             return False
         codes = found["codes"]
@@ -37,11 +37,9 @@ class Comments:
 
     def _text_around(self, line: int) -> str:
         if self._ranges is None:
-            self._ranges = _ranges(self._lines)
-        around = self._ranges.get(line)
-        if around is None:
-            around = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
-        return around
+            self._ranges = ranges(self._lines)
+        first, last = self._ranges.get(line, (line, line))
+        return "".join(self._lines[first - 1 : last]) if first > 0 else ""
 
 
 def comments_of(data: bytes) -> Comments | None:
@@ -54,14 +52,14 @@ def comments_of(data: bytes) -> Comments | None:
         return None
 
 
-def _ranges(lines: list[str]) -> dict[int, str]:
-    """For each line, the text in which flake8 looks: the lines of the tokens between two ends of line.
+def ranges(lines: list[str]) -> dict[int, tuple[int, int]]:
+    """For each line, the first and last in which flake8 looks: those of the tokens between two ends of line.
 
     Inside brackets each line is on its own, but a string that spans lines is one range.
     """
     import tokenize
 
-    ranges: dict[int, str] = {}
+    found: dict[int, tuple[int, int]] = {}
     start, end = len(lines) + 2, -1
     remaining = iter(lines)
     try:
@@ -70,8 +68,8 @@ def _ranges(lines: list[str]) -> dict[int, str]:
                 continue
             start, end = min(start, token.start[0]), max(end, token.end[0])
             if token.type in (tokenize.NL, tokenize.NEWLINE):
-                ranges.update(dict.fromkeys(range(start, end + 1), "".join(lines[start - 1 : end])))
+                found.update(dict.fromkeys(range(start, end + 1), (start, end)))
                 start, end = len(lines) + 2, -1
     except (tokenize.TokenError, SyntaxError):
         return {}
-    return ranges
+    return found

@@ -57,6 +57,10 @@ def statistics(findings: Sequence[Finding]) -> str:
     return "".join(f"{counts[code]:<5} {code} {messages[code]}\n" for code in sorted(counts))
 
 
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
 class Progress:
     """One line on standard error that counts, on a terminal only; it is gone when the check is done."""
 

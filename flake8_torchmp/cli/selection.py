@@ -45,7 +45,7 @@ class Selection:
         self._by_file = by_file if isinstance(by_file, dict) else {}
 
     def reports(self, path: str, code: str) -> bool:
-        if code.startswith(OFF_BY_DEFAULT) and _longest(self._selected_by_user, code) < len(OFF_BY_DEFAULT):
+        if code.startswith(OFF_BY_DEFAULT) and longest(self._selected_by_user, code) < len(OFF_BY_DEFAULT):
             return False
         codes_here = self._ignored_in(path)
         return self._decide(code, (*self._ignored_by_user, *codes_here), (*self._ignored, *codes_here))
@@ -62,8 +62,8 @@ class Selection:
         named, unwanted = code.startswith(self._selected_by_user), code.startswith(ignored_by_user)
         if named != unwanted:
             return named
-        return _longest(self._selected, code) > _longest(ignored, code)
+        return longest(self._selected, code) > longest(ignored, code)
 
 
-def _longest(prefixes: tuple[str, ...], code: str) -> int:
+def longest(prefixes: tuple[str, ...], code: str) -> int:
     return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=0)

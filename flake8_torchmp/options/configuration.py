@@ -123,11 +123,11 @@ def _has_table(path: str) -> bool:
 
 
 def _table(path: str, data: bytes) -> object:
-    tool = _toml(path, data).get("tool")
+    tool = parsed_toml(path, data).get("tool")
     return tool.get("torchmp") if isinstance(tool, dict) else None
 
 
-def _toml(path: str, data: bytes) -> dict[str, object]:
+def parsed_toml(path: str, data: bytes) -> dict[str, object]:
     import sys
 
     if sys.version_info >= (3, 11):
@@ -186,7 +186,7 @@ def _requires_python(path: str) -> str:
     if b"requires-python" not in data:
         return ""
     try:
-        project = _toml(path, data).get("project")
+        project = parsed_toml(path, data).get("project")
     except ConfigurationError:
         return ""  # a broken file that does not configure torchmp is other tools' business
     specifier = project.get("requires-python") if isinstance(project, dict) else None
