@@ -113,8 +113,8 @@ class Model:
     def forget(self) -> None:
         """Drops the modules and all that holds on to them; what is known of places and files is kept."""
         self.codebase.forget()
-        self.evaluator.start_afresh()
-        self.outline.start_afresh()
+        self.evaluator.forget()
+        self.outline.forget()
         self._handed_over.clear()
         for part in (
             self.crossings,

@@ -48,19 +48,13 @@ class Callers:
         self.evaluator = evaluator
         self._by_name = {**PARTIAL, **deferred}
         self._deferring = _deferring(tuple(self._by_name))
-        self._of: dict[int, list[tuple[Arguments, Value | None]]] = {}
-        self._made: dict[int, list[tuple[Class, Arguments]]] = {}
         self._deferred: dict[int, tuple[ast.Call, Deferred]] = {}
 
     def of(self, scope: Scope) -> list[tuple[Arguments, Value | None]]:
         """The calls that may run a function: their arguments, and the object for methods."""
         if not self.evaluator.asks_callers:
             return []
-        known = self._of.get(id(scope))
-        if known is None:
-            self._of[id(scope)] = []
-            known = self._of[id(scope)] = list(islice(self._find(scope), MOST_CALLERS))
-        return known
+        return self.evaluator.once((id(scope), "callers"), lambda: list(islice(self._find(scope), MOST_CALLERS)), [])
 
     def _find(self, scope: Scope) -> Iterator[tuple[Arguments, Value | None]]:
         if isinstance(scope.node, ast.Lambda) or not scope.is_function:
@@ -146,11 +140,9 @@ class Callers:
         """The calls that make objects of a class or of a subclass that does not have its own `__init__`."""
         if not self.evaluator.asks_callers:
             return []
-        known = self._made.get(id(class_scope))
-        if known is None:
-            self._made[id(class_scope)] = []
-            known = self._made[id(class_scope)] = list(islice(self._constructions(class_scope), MOST_CALLERS))
-        return known
+        return self.evaluator.once(
+            (id(class_scope), "constructions"), lambda: list(islice(self._constructions(class_scope), MOST_CALLERS)), []
+        )
 
     def _constructions(self, class_scope: Scope) -> Iterator[tuple[Class, Arguments]]:
         for module in self._modules(class_scope.name, class_scope.module, "called"):
@@ -194,6 +186,9 @@ class Callers:
                     yield arguments, Instance(cls, None)
             if not inits:
                 yield from self._super_inits(scope, cls.scope)
+
+    def is_deferred(self, key: ast.AST) -> bool:
+        return id(key) in self._deferred
 
     def deferred(self, key: ast.AST, frame: Frame) -> Arguments | None:
         """The arguments that a function gets which is given to something that calls it."""

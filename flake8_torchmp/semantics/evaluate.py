@@ -7,6 +7,7 @@ What cannot be seen is UNKNOWN; it never turns into a guess.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -49,14 +50,20 @@ from .values import (
 )
 
 Values = tuple[Value, ...]
+Key = tuple[Any, ...]
 T = TypeVar("T")
 
 MOST_CANDIDATES = 24
 DEEPEST = 50
 """Evaluations inside one another before an answer is UNKNOWN."""
 DEEPEST_CALL = 7
-MOST_STEPS = 2_000
-"""Evaluations for one question; a program that needs more is not understood."""
+SMALL = 200
+"""Evaluations, the same one counted wherever it is needed, for an answer that is kept from question to question."""
+MOST_LARGE = 300
+"""Larger answers for one question; a program that needs more is not understood."""
+
+_OF_A_QUESTION = ("_cost", "_large", "_height", "_is_whole", "_cut_at", "_depth", "_memo", "_provisional", "_running")
+_UNSEEN: Values = (UNKNOWN,)
 
 
 class Evaluator:
@@ -65,25 +72,46 @@ class Evaluator:
         self.asks_callers = asks_callers
         """Whether what a parameter can be is asked of the callers; if not, answers are cheap and see less."""
         self._deferred = deferred
+        self._most_lasting = SMALL if asks_callers else sys.maxsize
+        self.forget()
+
+    def forget(self) -> None:
+        """Drops everything, as the modules that it is about go."""
+        self._lasting: dict[Key, tuple[Any, int, int]] = {}
+        """Answers that nothing cut off, with their steps and their height: the same whatever was asked before."""
+        self._frames: dict[tuple[Any, ...], Frame] = {}
+        self._arguments: dict[tuple[int, int], Arguments] = {}
+        self._derived: dict[tuple[int, int], tuple[Arguments, Arguments, Arguments]] = {}
+        self._additions: dict[tuple[Any, ...], changes.Additions] = {}
+        self.callers = Callers(self, self._deferred)
         self.start_afresh()
 
     def start_afresh(self) -> None:
-        """Forgets all answers, so that they never depend on what was asked before."""
-        self.steps = 0
-        self._memo: dict[tuple[int, Any], Values] = {}
-        self._provisional: dict[tuple[int, Any], tuple[Values, int]] = {}
-        self._running: dict[tuple[int, Any], int] = {}
-        self._frames: dict[tuple[Any, ...], Frame] = {}
-        self._arguments: dict[tuple[int, int], Arguments] = {}
-        self._additions: dict[tuple[Any, ...], changes.Additions] = {}
-        self._mro: dict[int, tuple[Value, ...]] = {}
+        """Forgets the answers that were cut off somewhere, so that none depends on what was asked before."""
+        self._large = 0
+        """Answers for the question so far that are large, or were cut off: each is found anew for each question."""
+        self._cost = 0
+        self._height = 0
+        self._is_whole = True
         self._cut_at = DEEPEST + 1
         """The depth of the outermost evaluation that an answer was cut off for; answers below it are not kept."""
-        self.callers = Callers(self, self._deferred)
+        self._depth = 0
+        self._memo: dict[Key, Any] = {}
+        self._provisional: dict[Key, tuple[Any, int]] = {}
+        self._running: dict[Key, int] = {}
+
+    @property
+    def steps(self) -> int:
+        """What the question that is asked has taken so far; 0 is set where the next one begins."""
+        return self._large
+
+    @steps.setter
+    def steps(self, count: int) -> None:
+        self._large = count
 
     def alone(self, question: Callable[[], T]) -> T:
         """Asks a question as the first of all, so that its answer can be kept for whoever asks it later."""
-        held = self.__dict__.copy()
+        held = {name: self.__dict__[name] for name in _OF_A_QUESTION}
         self.start_afresh()
         try:
             return question()
@@ -93,9 +121,15 @@ class Evaluator:
     # frames
 
     def frame(self, scope: Scope, arguments: Arguments | None, closure: Frame | None, receiver: Value | None) -> Frame:
-        key = (id(scope), id(arguments), id(closure), receiver.key if receiver is not None else None)
+        held: tuple[Any, ...] = ()
+        if receiver is not None:
+            held = (receiver.key, *map(id, receiver.additions))
+        key = (id(scope), id(arguments), id(closure), held)
         frame = self._frames.get(key)
         if frame is None:
+            if receiver is not None and receiver.way:  # by which way it came first must not be seen
+                receiver = receiver.copy()
+                receiver.way = ()
             frame = self._frames[key] = Frame(scope, arguments, closure, receiver)
         return frame
 
@@ -150,43 +184,72 @@ class Evaluator:
     def values(self, node: ast.expr, frame: Frame) -> Values:
         """What an expression can be in a frame; never empty."""
         key = (id(node), id(frame))
-        known = self._memo.get(key)
-        if known is not None:
-            return known
-        if len(self._running) >= DEEPEST or self.steps >= MOST_STEPS:
-            self._cut_at = 0
-            return (UNKNOWN,)
-        return self._answer(key, lambda: self._evaluate(node, frame))
+        if not self.asks_callers and not self._running:
+            self.start_afresh()
+        if self._large >= MOST_LARGE:
+            self._is_whole = False
+            self._cut_at = -1
+            return _UNSEEN
+        lasting = self._lasting.get(key)
+        if lasting is not None and self._depth + lasting[2] <= DEEPEST:
+            self._cost += lasting[1]
+            if lasting[2] > self._height:
+                self._height = lasting[2]
+            return lasting[0]  # type: ignore[no-any-return]
+        if self._depth >= DEEPEST:
+            self._is_whole = False
+            self._cut_at = -1
+            return _UNSEEN
+        self._depth += 1
+        try:
+            return self.once(key, lambda: _distinct(self._evaluate(node, frame)) or _UNSEEN, _UNSEEN)
+        finally:
+            self._depth -= 1
 
-    def _answer(self, key: tuple[int, Any], evaluate: Callable[[], Iterator[Value]]) -> Values:
+    def once(self, key: Key, evaluate: Callable[[], T], cut: T) -> T:
         """Evaluates once. What was cut off by an evaluation that it is part of is kept as long as that one runs."""
-        known = self._memo.get(key)
+        lasting = self._lasting.get(key)
+        if lasting is not None and self._depth + lasting[2] <= DEEPEST:
+            self._cost += lasting[1]
+            if lasting[2] > self._height:
+                self._height = lasting[2]
+            return lasting[0]  # type: ignore[no-any-return]
+        known: T | None = self._memo.get(key)
         if known is not None:
+            self._is_whole = False  # or too large to last
             return known
         if key in self._running:
+            self._is_whole = False
             self._cut_at = min(self._cut_at, self._running[key])
-            return (UNKNOWN,)
+            return cut
         if key in self._provisional:
-            found, cut_at = self._provisional[key]
-            self._cut_at = min(self._cut_at, cut_at)
-            return found
-        outer_cut, self._cut_at = self._cut_at, DEEPEST + 1
-        if not self.asks_callers and not self._running:
-            self.steps = 0
-        self.steps += 1
-        depth = self._running[key] = len(self._running)
+            self._is_whole = False
+            provisional: tuple[T, int] = self._provisional[key]
+            self._cut_at = min(self._cut_at, provisional[1])
+            return provisional[0]
+        outer = self._cost, self._height, self._is_whole, self._cut_at
+        self._cost, self._height, self._is_whole, self._cut_at = 1, 0, True, DEEPEST + 1
+        place = self._running[key] = len(self._running)
         try:
-            found = _distinct(evaluate()) or (UNKNOWN,)
+            found = evaluate()
         finally:
             del self._running[key]
-        if self._cut_at >= depth:
+            cost, height, is_whole, cut_at = self._cost, self._height + 1, self._is_whole, self._cut_at
+            self._cost = outer[0] + cost
+            self._height = max(height, outer[1])
+            self._is_whole = is_whole and outer[2]
+            self._cut_at = outer[3]
+        if is_whole and cost <= self._most_lasting:
+            self._lasting[key] = (found, cost, height)
+            return found
+        self._large += 1
+        if cut_at >= place:
             self._memo[key] = found
-            if self._cut_at == depth:
-                self._provisional = {k: v for k, v in self._provisional.items() if v[1] < depth}
-            self._cut_at = outer_cut
+            if cut_at == place:
+                self._provisional = {k: v for k, v in self._provisional.items() if v[1] < place}
         else:
-            self._provisional[key] = (found, self._cut_at)
-            self._cut_at = min(self._cut_at, outer_cut)
+            self._provisional[key] = (found, cut_at)
+            self._cut_at = min(cut_at, outer[3])
         return found
 
     def of(self, source: Source) -> Values:
@@ -245,7 +308,7 @@ class Evaluator:
     def name_in_module(self, name: str, module: Module) -> Values:
         """What a module offers under a name, once it has been imported."""
         key = (id(module.scope), name)
-        return self._answer(key, lambda: names.offered(self, name, module))
+        return self.once(key, lambda: _distinct(names.offered(self, name, module)) or _UNSEEN, _UNSEEN)
 
     def bound(self, binding: Binding, frame: Frame) -> Iterator[Value]:
         """What a binding gives its name."""
@@ -363,13 +426,23 @@ class Evaluator:
         known = self._arguments.get(key)
         if known is not None:
             return known
-        made = self._arguments[key] = Arguments(call, frame)
+        if not self.callers.is_deferred(call):
+            assert isinstance(call, ast.Call)
+            if not _is_spread(call):
+                made = self._arguments[key] = Arguments(call, frame)
+                made.positional = [Source(argument, frame) for argument in call.args]
+                made.keywords = {keyword.arg: Source(keyword.value, frame) for keyword in call.keywords if keyword.arg}
+                return made
+        unseen = Arguments(call, frame)
+        unseen.open_positional = unseen.open_keywords = True
+        return self.once((*key, "arguments"), lambda: self._gathered(call, frame), unseen)
+
+    def _gathered(self, call: ast.AST, frame: Frame) -> Arguments:
         deferred = self.callers.deferred(call, frame)
         if deferred is not None:
-            made.positional, made.keywords = deferred.positional, deferred.keywords
-            made.open_positional, made.open_keywords = deferred.open_positional, deferred.open_keywords
-            return made
+            return deferred
         assert isinstance(call, ast.Call)
+        made = Arguments(call, frame)
         for argument in call.args:
             if isinstance(argument, ast.Starred):
                 self._spread(argument.value, made)
@@ -387,18 +460,19 @@ class Evaluator:
     def joined(self, bound: Arguments, later: Arguments) -> Arguments:
         """The arguments that a partial and its call give together."""
         key = (id(bound), id(later))
-        if key not in self._arguments:
-            self._arguments[key] = bound.before(later)
-        return self._arguments[key]
+        if key not in self._derived:
+            self._derived[key] = bound.before(later), bound, later
+        return self._derived[key][0]
 
     def without_first(self, arguments: Arguments) -> Arguments:
         """The arguments that are left for the function which was the first."""
         key = (id(arguments), -1)
-        if key not in self._arguments:
-            rest = self._arguments[key] = Arguments(arguments.call, arguments.frame)
+        if key not in self._derived:
+            rest = Arguments(arguments.call, arguments.frame)
             rest.positional, rest.keywords = arguments.positional[1:], arguments.keywords
             rest.open_positional, rest.open_keywords = arguments.open_positional, arguments.open_keywords
-        return self._arguments[key]
+            self._derived[key] = rest, arguments, arguments
+        return self._derived[key][0]
 
     def operands(self, node: ast.BinOp, frame: Frame) -> Arguments:
         """The two sides of an operator, as the arguments of a call."""
@@ -494,8 +568,7 @@ class Evaluator:
 
     def returned(self, frame: Frame) -> Values:
         """What a function returns in a frame."""
-        key = (id(frame), "returned")
-        return self._answer(key, lambda: self._returns(frame))
+        return self.once((id(frame), "returned"), lambda: _distinct(self._returns(frame)) or _UNSEEN, _UNSEEN)
 
     def _returns(self, frame: Frame) -> Iterator[Value]:
         scope = frame.scope
@@ -620,11 +693,7 @@ class Evaluator:
 
     def mro(self, cls: Class) -> tuple[Value, ...]:
         """A class and its bases in order: classes of the project, and names of libraries."""
-        key = id(cls.scope)
-        if key not in self._mro:
-            self._mro[key] = (cls,)
-            self._mro[key] = classes.linearize(self, cls)
-        return self._mro[key]
+        return self.once((id(cls.scope), "mro"), lambda: classes.linearize(self, cls), (cls,))
 
 
 def _decidable_facts(node: ast.AST, module: Module) -> list[Condition]:
@@ -638,6 +707,10 @@ def _decidable_facts(node: ast.AST, module: Module) -> list[Condition]:
             if isinstance(fact.test, ast.Name | ast.Attribute | ast.Constant | ast.Compare)
         ]
     return known
+
+
+def _is_spread(call: ast.Call) -> bool:
+    return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
 
 
 def _distinct(values: Iterator[Value] | Sequence[Value]) -> Values:
