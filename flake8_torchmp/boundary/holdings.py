@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import classes
@@ -68,8 +68,8 @@ class Holdings:
         self.evaluator = evaluator
         self.lifetimes = lifetimes
 
-    def of(self, values: list[Value]) -> Iterator[Holding]:
-        """Some values, and all that they hold."""
+    def of(self, values: list[Value], stops: Callable[[Class], bool] | None = None) -> Iterator[Holding]:
+        """Some values, and all that they hold; objects of classes that are asked about by themselves are not opened."""
         seen: set[tuple[object, ...]] = set()
         pending = [Holding(value, value.way, (), (), False) for value in values]
         while pending and len(seen) < MOST:
@@ -80,6 +80,9 @@ class Holdings:
             seen.add(key)
             yield current
             self.evaluator.steps = 0
+            inner = current.value
+            if stops is not None and current.owners and isinstance(inner, Instance) and stops(inner.cls):
+                continue
             if len(current.owners) < DEEPEST:
                 pending += self._inside(current)
 

@@ -133,7 +133,7 @@ class Resources:
                 continue
             place = (cls.node, module, f"the dataset {cls.scope.name}")
             methods = self.methods.of_program(module)
-            for holding in self.holdings.of([Instance(cls, None)]):
+            for holding in self.holdings.of([Instance(cls, None)], self.datasets.is_dataset):
                 yield HeldOver(holding, place, UNSEEN_LOADER, "dataset", methods, (), True)
 
     def on_datasets(self, module: Module) -> Iterator[OpenResource]:
