@@ -58,6 +58,10 @@ def _command(given: Sequence[str]) -> int:
         from flake8_torchmp.cli.silence import silence
 
         return silence(arguments)
+    if arguments.command == "diagnose":
+        from flake8_torchmp.cli.diagnose import diagnose
+
+        return diagnose(arguments)
     if arguments.command == "config":
         from flake8_torchmp.cli.in_force import show_configuration
 

@@ -39,6 +39,16 @@ exit codes:
 _NOQA = """\
 Adds `# noqa: CODE` comments for what is found, where flake8 honours them, so that a project can begin with new code."""
 
+_DIAGNOSE = """\
+Reads what a program printed, a file or standard input, and says which line is behind it:
+`python train.py 2>&1 | torchmp diagnose -`. Tracebacks may be mixed with other output."""
+
+_ANSWERS = """\
+exit codes:
+  0  an answer
+  1  nothing known explains it
+  2  could not run"""
+
 _HELP = partial(RawDescriptionHelpFormatter, width=100, max_help_position=28)
 """Without a width argparse asks for the terminal's, at every start, by a module that takes a tenth of it to load."""
 
@@ -76,6 +86,13 @@ def parser() -> ArgumentParser:
     noqa.add_argument("--jobs", "-j", metavar="N", type=_jobs, default=0, help="processes (default: auto)")
     _add_options(noqa.add_argument_group("what is silenced"), tuple(one for one in COMMAND if one.name != "format"))
     _add_options(noqa.add_argument_group("what the program runs on and is made of"), SETTINGS)
+
+    diagnose = commands.add_parser(
+        "diagnose", help="find the line behind an error message", description=_DIAGNOSE, epilog=_ANSWERS
+    )
+    diagnose.add_argument("file", nargs="?", default="-", metavar="FILE", help="what was printed (default: -)")
+    diagnose.add_argument("--root", metavar="FOLDER", default=".", help="where the program's code lies (default: .)")
+    diagnose.add_argument("--format", choices=("text", "json"), default="text")
 
     rules = commands.add_parser("rules", help="list the rules")
     rules.add_argument("--format", choices=("table", "json"), default="table")
