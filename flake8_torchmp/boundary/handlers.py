@@ -28,7 +28,7 @@ def swallowing(scope: Scope) -> Iterator[ast.AST]:
     for node in body_nodes(scope.node):  # type: ignore[arg-type]
         if isinstance(node, ast.Try) and not _is_harmless(node.body):
             for handler in node.handlers:
-                if _is_broad(handler.type) and _goes_on_silently(handler, node):
+                if _is_broad(handler.type) and _goes_on_silently(handler, node, scope):
                     yield handler
         elif isinstance(node, ast.With) and not _is_harmless(node.body):
             for item in node.items:
@@ -58,13 +58,14 @@ def _is_harmless(body: Sequence[ast.stmt]) -> bool:
     )
 
 
-def _goes_on_silently(handler: ast.ExceptHandler, around: ast.Try) -> bool:
+def _goes_on_silently(handler: ast.ExceptHandler, around: ast.Try, scope: Scope) -> bool:
     tried = {
         part.id
         for statement in around.body
         for part in ast.walk(statement)
         if isinstance(part, ast.Name) and part.id not in ("self", "cls", "np", "numpy", "torch")
     }
+    objects = {name for name in tried if name not in scope.module.scope.bindings}
     for statement in handler.body:
         if isinstance(statement, ast.Raise | ast.Break | ast.Assert | ast.AugAssign | ast.Delete | ast.Global):
             return False
@@ -75,7 +76,7 @@ def _goes_on_silently(handler: ast.ExceptHandler, around: ast.Try) -> bool:
                 return False
             if isinstance(part, ast.Name) and part.id == handler.name:
                 return False
-            if isinstance(part, ast.Call) and (_tells(part) or _tries_otherwise(part, tried)):
+            if isinstance(part, ast.Call) and (_tells(part) or _tries_otherwise(part, tried, objects)):
                 return False
             if isinstance(part, ast.Subscript) and dotted(part.value) == "self":
                 return False  # another sample, which is TMP904's
@@ -96,10 +97,12 @@ def _tells(call: ast.Call) -> bool:
     return name in TELLING or name.startswith(("log", "warn", "report", "record", "__getitem__"))
 
 
-def _tries_otherwise(call: ast.Call, tried: set[str]) -> bool:
-    """A call that is given what the failing code was given: a second way to the same thing."""
+def _tries_otherwise(call: ast.Call, tried: set[str], objects: set[str]) -> bool:
+    """A call that is given what the failing code was given, or asks the same object: a second way to the same thing."""
     if last_name(call.func) in BLANK:
         return False
+    if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and call.func.value.id in objects:
+        return True
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     return any(isinstance(part, ast.Name) and part.id in tried for argument in given for part in ast.walk(argument))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -27,7 +26,6 @@ from . import random_sources
 from .workers import ITERATION_METHODS, WorkerFunction, Workers
 
 DEEPEST = 3
-_TRAIN_TOGETHER = re.compile(rb"\b(?:" + "|".join(sorted(random_sources.DISTRIBUTED)).encode() + rb")\b")
 
 
 class Seeding(NamedTuple):
@@ -54,7 +52,7 @@ class Seeds:
                 return None  # seeded by who it is as well: that one counts
             if found is None and not self._is_chosen(seeding, worker):
                 found = seeding.call
-        return None if found is not None and self._is_meant(worker) else found
+        return None if found is not None and _is_meant(worker) else found
 
     def of(self, scope: Scope, *, makes: bool = False) -> list[Seeding]:
         """The calls of a function that seed, also through a function of the project, or that make a generator."""
@@ -241,16 +239,6 @@ class Seeds:
                 return True
         return False
 
-    def _is_meant(self, worker: WorkerFunction) -> bool:
-        scope = worker.scope
-        nodes = body_nodes(scope.node)  # type: ignore[arg-type]
-        calls = {last_name(node.func) for node in nodes if isinstance(node, ast.Call)}
-        if calls & random_sources.SAVING:
-            return True
-        if worker.kind in ("process", "spawn"):
-            return trains_together(scope.module)
-        return False
-
     def shared_parameters(self, module: Module) -> dict[Scope, frozenset[str]]:
         """Of functions that set workers up: the parameters that are the same in each of them."""
         found: dict[Scope, frozenset[str]] = {}
@@ -283,9 +271,11 @@ class Seeds:
         return worker.kind == "dataset" and shards and worker.reached_from.endswith(ITERATION_METHODS)
 
 
-def trains_together(module: Module) -> bool:
-    """Whether a module's processes train one model, so that they are meant to start alike."""
-    return _TRAIN_TOGETHER.search(module.data) is not None
+def _is_meant(worker: WorkerFunction) -> bool:
+    """Whether a function puts back the state that it found."""
+    nodes = body_nodes(worker.scope.node)  # type: ignore[arg-type]
+    calls = {last_name(node.func) for node in nodes if isinstance(node, ast.Call)}
+    return bool(calls & random_sources.SAVING)
 
 
 def _bound_by(value: Value) -> Iterator[tuple[Function, set[str]]]:

@@ -22,7 +22,7 @@ from flake8_torchmp.semantics.module import (
 from flake8_torchmp.semantics.values import External, Instance, Result, Unknown, Value
 
 from . import random_sources
-from .seeding import Seeds, trains_together
+from .seeding import Seeds
 from .sharding import Sharding
 from .workers import ITERATION_METHODS, MOST_FUNCTIONS, WorkerFunction, Workers
 
@@ -142,7 +142,7 @@ class Streams:
     def inherited(self, module: Module) -> Iterator[tuple[WorkerFunction, Draw]]:
         """Draws from a library's global generator in forked processes that nobody seeds."""
         workers = [w for w in self.workers.of(module) if w.kind in ("process", "task") and "fork" in w.methods]
-        if not workers or trains_together(module):
+        if not workers or self.workers.train_together(module):
             return
         if any(w.kind == "initializer" and self.seeds.of(w.scope) for w in self.workers.of(module)):
             return
@@ -151,7 +151,7 @@ class Streams:
             return
         unseeded = self._unseeded(module)
         for worker, draw in drawing:
-            if worker.scope.place not in unseeded or trains_together(worker.scope.module):
+            if worker.scope.place not in unseeded:
                 continue
             if worker.kind == "process" and not self.seeds.has_company(module):
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +14,7 @@ from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import FUNCTIONS, Module, Place, Scope, body_nodes, dotted
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Partial, Value
 
-from . import apis
+from . import apis, random_sources
 from .crossings import Crossings
 from .daemons import Daemons
 from .datasets import Datasets
@@ -22,9 +23,11 @@ from .methods import StartMethods
 if TYPE_CHECKING:
     from .state import Global, State
 
+RANKS = ("process", "spawn")
 SAMPLE_METHODS = ("__getitem__", "__getitems__")
 ITERATION_METHODS = ("__iter__", "__next__")
 MOST_FUNCTIONS = 400
+_TRAIN_TOGETHER = re.compile(rb"\b(?:" + "|".join(sorted(random_sources.DISTRIBUTED)).encode() + rb")\b")
 
 
 class WorkerFunction(NamedTuple):
@@ -131,6 +134,20 @@ class Workers:
                 known.setdefault(worker.scope.module.path, {}).setdefault(worker.scope.place, set()).add(worker.kind)
             self._kinds_by_user[user] = known
         return known
+
+    def train_together(self, module: Module) -> bool:
+        """Whether the processes that a module starts train one model: each runs the program, and starts alike."""
+        return any(
+            _TRAIN_TOGETHER.search(worker.scope.module.data) is not None
+            for worker in self.of(module)
+            if worker.kind in RANKS
+        )
+
+    def is_of_program(self, worker: WorkerFunction, module: Module) -> bool:
+        """Whether worker code is the program itself, which each rank runs whole: far from where ranks are started."""
+        if worker.kind not in RANKS or worker.scope.module is module or not self.train_together(module):
+            return False
+        return all(root.function.scope.module is not worker.scope.module for root in self.roots(module))
 
     def sets_up(self, scope: Scope) -> bool:
         """Whether a function prepares each worker: an initializer, or called by one."""

@@ -123,6 +123,8 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         for node, variable in model.state.read_by(worker.scope):
             if not _is_state(variable, model) or model.state.is_changed_by_read(node, worker.scope.module):
                 continue
+            if model.workers.is_of_program(worker, module):
+                continue
             mutation = _changed_in_parent(variable, model)
             if mutation is not None:
                 yield _stale(node, variable, mutation, worker, model)

@@ -102,6 +102,8 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         read = [item for item in model.state.read_by(worker.scope) if model.state.is_primitive(item[1])]
         if not (changed or read) or model.workers.sets_up(worker.scope):
             continue
+        if model.workers.is_of_program(worker, module):
+            continue
         known = [variable for _, variable in changed]
         for node, variable in (*changed, *(item for item in read if item[1] not in known)):
             if not model.state.is_primitive(variable):

@@ -72,6 +72,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.workers import RANKS
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.values import Instance
@@ -97,6 +98,8 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             fixed = model.seeds.shared_parameters(module)
         call = model.seeds.constant(worker, fixed.get(worker.scope, frozenset()))
         if call is None or (worker.kind == "process" and not model.seeds.has_company(module)):
+            continue
+        if worker.kind in RANKS and model.workers.train_together(module):
             continue
         receiver = worker.receiver
         if isinstance(receiver, Instance) and model.seeds.is_in_order(worker, model.sharding.shards(receiver.cls)):

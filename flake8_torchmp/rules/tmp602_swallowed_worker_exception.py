@@ -94,6 +94,8 @@ from . import rule
 def swallowed_worker_exception(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
         for node in swallowing(worker.scope):
+            if model.workers.is_of_program(worker, module):
+                break
             what = "suppress()" if isinstance(node, ast.Call) else "this handler"
             message = (
                 f"{what} hides every error of worker code ({worker.reached_from}), so what goes on is silently wrong: "

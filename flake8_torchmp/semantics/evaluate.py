@@ -366,7 +366,7 @@ class Evaluator:
             yield self.receiver(frame)
             return
         if frame.arguments is None:
-            callers = self.callers.of(frame.scope)
+            callers = [c for c in self.callers.of(frame.scope) if self._may_be_same(c[1], frame.receiver)]
             for arguments, receiver in callers:
                 inner = self.frame(frame.scope, arguments, frame.closure, frame.receiver or receiver)
                 yield from self._argument(parameter, method, inner)
@@ -374,6 +374,16 @@ class Evaluator:
                 yield from self._default(parameter, frame, chosen=True)
         else:
             yield from self._argument(parameter, method, frame)
+
+    def _may_be_same(self, one: Value | None, other: Value | None) -> bool:
+        """Whether a call on one object may be what ran on the other: not if their classes are mere siblings."""
+        if not isinstance(one, Instance) or not isinstance(other, Instance) or one.cls.scope is other.cls.scope:
+            return True
+        return any(
+            isinstance(base, Class) and base.scope is cls.scope
+            for cls, derived in ((one.cls, other.cls), (other.cls, one.cls))
+            for base in self.mro(derived)
+        )
 
     def receiver(self, frame: Frame) -> Value:
         """`self` or `cls` of a method's frame."""
