@@ -1,9 +1,10 @@
 """Measures the speed of torchmp on a tree of Python files against what it cannot do without, and its neighbours.
 
-    python benchmarks/speed.py TREE [--repeat N] [--torchfix] [--ruff]
+    python benchmarks/speed.py TREE [--repeat N] [--torchfix COMMAND] [--ruff COMMAND]
 
 Everything is measured in one run, in turns, and reported as the best of N. Run it with the Python of an environment
-where flake8-torchmp is installed (and torchfix and ruff, if they are asked for). It needs a system with `os.wait4`.
+where flake8-torchmp is installed. torchfix and ruff are measured where they are found, on the path or by the commands
+that are given; an empty command leaves one out. It needs a system with `os.wait4`.
 """
 
 from __future__ import annotations
@@ -110,8 +111,8 @@ def table(title: str, costs: dict[str, Cost], base: str, goal: str) -> None:
     sys.stdout.flush()
 
 
-def copy_half(tree: str, files: list[str], folder: str) -> None:
-    for path in files[::2]:
+def copy_part(tree: str, files: list[str], step: int, folder: str) -> None:
+    for path in files[::step]:
         target = Path(folder, os.path.relpath(path, tree))
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target)
@@ -130,8 +131,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tree", type=os.path.abspath)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--torchfix", action="store_true", help="measure torchfix too; it takes minutes")
-    parser.add_argument("--ruff", action="store_true", help="measure ruff too")
+    parser.add_argument("--torchfix", default=shutil.which("torchfix"), help="the command; it takes minutes")
+    parser.add_argument("--ruff", default=shutil.which("ruff"), help="the command")
     arguments = parser.parse_args()
     tree, repeat = arguments.tree, arguments.repeat
 
@@ -153,21 +154,21 @@ def main() -> None:
             check: torchmp("check", "--jobs", "1", "--exit-zero", tree),
         }
         if arguments.ruff:
-            commands["ruff check --no-cache"] = ["ruff", "check", "--isolated", "--no-cache", "--exit-zero", tree]
+            options = ["--isolated", "--no-cache", "--exit-zero"]
+            commands["ruff check --no-cache"] = [arguments.ruff, "check", *options, tree]
         costs = measure(commands, repeat)
         table("Check of the tree", costs, floor, "at most 2.5")
 
         if arguments.torchfix:
-            slow = {check: costs[check], "torchfix": run([sys.executable, "-m", "torchfix", tree])}
+            slow = {check: costs[check], "torchfix": run([arguments.torchfix, tree])}
             table("Against torchfix", slow, check, "torchfix at least 100")
 
-        half = os.path.join(scratch, "half")
-        copy_half(tree, files, half)
-        memory = {
-            "half of the tree": run(torchmp("check", "--jobs", "1", "--exit-zero", half)),
-            "the tree": costs[check],
-        }
-        table("Memory", memory, "half of the tree", "peak MB stays flat")
+        memory: dict[str, Cost] = {}
+        for name, step in (("a quarter of the tree", 4), ("half of the tree", 2)):
+            part = os.path.join(scratch, str(step))
+            copy_part(tree, files, step, part)
+            memory[name] = run(torchmp("check", "--jobs", "1", "--exit-zero", part))
+        table("Memory", {**memory, "the tree": costs[check]}, "half of the tree", "peak MB stays flat")
 
     start = {
         "python -c pass": [sys.executable, "-c", "pass"],
