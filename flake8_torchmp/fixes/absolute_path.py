@@ -12,7 +12,7 @@ import libcst as cst
 
 from flake8_torchmp.findings import Repair
 
-from .change import Change, NotFixable
+from .change import Change, Edit, NotFixable
 from .document import Document, Documents
 
 _JOINING = frozenset("join Path PurePath".split())
@@ -34,8 +34,12 @@ def change(repair: Repair, documents: Documents) -> Change:
     if notes.get("kind") == "path":
         text = text if isinstance(node, cst.Call) else f"({text})"
         return Change((document.replaced(node, f"{text}.resolve()"),), is_safe, "the path is resolved")
-    spelling, imports = document.with_import("import os", node)
-    edits = (*imports, document.replaced(node, f"{spelling}.path.abspath({text})"))
+    function = document.imported("os.path.abspath", node)
+    imports: list[Edit] = []
+    if not function:
+        spelling, imports = document.with_import("import os", node)
+        function = f"{spelling}.path.abspath"
+    edits = (*imports, document.replaced(node, f"{function}({text})"))
     return Change(edits, is_safe, "the path is made absolute")
 
 

@@ -224,14 +224,19 @@ class Document:
         """Every name that the file binds or reads in some scope, also inside f-strings; not attributes and keywords."""
         names = set(dir(builtins)) | set(keyword.kwlist) | set(keyword.softkwlist)
         for node in self.nodes():
-            if isinstance(node, cst.Name):
-                above = self.parent(node)
-                if isinstance(above, cst.Attribute) and above.attr is node:
-                    continue
-                if isinstance(above, cst.Arg) and above.keyword is node:
-                    continue
+            if isinstance(node, cst.Name) and not self._is_no_variable(node):
                 names.add(node.value)
         return names
+
+    def _is_no_variable(self, node: cst.Name) -> bool:
+        above = self.parent(node)
+        if isinstance(above, cst.Attribute):
+            return above.attr is node or any(isinstance(item, cst.ImportFrom) for item in self.ancestors(above))
+        if isinstance(above, cst.Arg):
+            return above.keyword is node
+        if isinstance(above, cst.ImportAlias):
+            return above.asname is not None
+        return isinstance(above, cst.ImportFrom)
 
     def fresh(self, name: str) -> str:
         """The name, or one like it, that clashes with nothing in any scope of the file; each is given once."""

@@ -62,3 +62,8 @@ def test_a_constant_that_other_modules_import() -> None:
     files = {"main.py": f'{HEAD}ROOT = "data/train"\ntexts = Texts(ROOT)\n', "other.py": "from main import ROOT\n"}
     assert mended(files).files == files
     assert "abspath" in mended(files, unsafe=True).files["main.py"]
+
+
+def test_the_function_that_is_imported_already() -> None:
+    text = f'from os.path import abspath\n{HEAD}texts = Texts("data/train")\n'
+    assert mended_text(text) == text.replace('"data/train"', 'abspath("data/train")')

@@ -200,6 +200,10 @@ IMPORTS = {
     "CRLF": (
         "import os\r\nuse()\r\n", "import functools", "functools", "import functools\r\nimport os\r\nuse()\r\n",
     ),
+    "only names of it are there": (
+        "from os import makedirs as m\nfrom os.path import exists\nuse()\n", "import os", "os",
+        "import os\nfrom os import makedirs as m\nfrom os.path import exists\nuse()\n",
+    ),
     "comments behind and semicolons": (
         "import abc; import os  # both\nuse()\n", "import functools", "functools",
         "import abc; import os  # both\nimport functools\nuse()\n",

@@ -1,0 +1,187 @@
+"""What holds for every fix of every program, however it is laid out."""
+
+from __future__ import annotations
+
+import ast
+import io
+import os
+import subprocess
+import tempfile
+import tokenize
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fixes.mending import mended_in
+from fixture_format import fixtures
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from flake8_torchmp import rules, source
+from flake8_torchmp.fixes.patch import patch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FIXABLE = {rule.code for rule in rules.all_rules() if rule.fix}
+NAMES = {"loader": "загрузчик", "dataset": "données", "batch": "パッチ", "data": "größe"}
+
+
+@cache
+def programs() -> list[str]:
+    """The fixtures of one file that have findings to mend."""
+    return [
+        source.decode(program.path.read_bytes())
+        for program in fixtures()
+        if program.path.is_file() and FIXABLE & {one.code for one in program.expected}
+    ]
+
+
+def tabs(text: str) -> str:
+    return edited(text, lambda line: "\t" * ((len(line) - len(line.lstrip(" "))) // 4) + line.lstrip(" "))
+
+
+def comments(text: str) -> str:
+    return edited(text, lambda line: f"{line}  # ä: \t comment" if line.strip() and "#" not in line else line)
+
+
+def edited(text: str, change: Callable[[str], str]) -> str:
+    """The text with its lines changed, except those inside strings and continued lines."""
+    lines = text.split("\n")
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return text
+    inside = {
+        line
+        for token in tokens
+        if token.start[0] != token.end[0] and token.type not in (tokenize.NEWLINE, tokenize.NL)
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    inside |= {number for number, line in enumerate(lines, 1) if line.endswith("\\")}
+    inside |= {number + 1 for number in inside}
+    return "\n".join(line if number in inside else change(line) for number, line in enumerate(lines, 1))
+
+
+def names(text: str) -> str:
+    """With identifiers that are not ASCII, the same everywhere."""
+    tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    offsets, lines = [0], text.split("\n")
+    for line in lines:
+        offsets.append(offsets[-1] + len(line) + 1)
+    for token in reversed(tokens):
+        if token.type == tokenize.NAME and token.string in NAMES:
+            start = offsets[token.start[0] - 1] + token.start[1]
+            text = text[:start] + NAMES[token.string] + text[start + len(token.string) :]
+    return text
+
+
+def one_line_suites(text: str) -> str:
+    """`def f(x):` and its only statement on one line, where the tree says that it has no more."""
+    lines = text.split("\n")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.For | ast.If) and len(node.body) == 1:
+            (only,) = node.body
+            simple = isinstance(only, ast.Return | ast.Expr | ast.Assign) and only.lineno == only.end_lineno
+            head = lines[only.lineno - 2]
+            if simple and head.rstrip().endswith(":") and not (isinstance(node, ast.If) and node.orelse):
+                lines[only.lineno - 2] = f"{head.rstrip()} {lines[only.lineno - 1].strip()}"
+                lines[only.lineno - 1] = ""
+    return "\n".join(lines)
+
+
+def docstring(text: str) -> str:
+    return f'"""Größe 🦊."""\n{text}'
+
+
+def semicolons(text: str) -> str:
+    return edited(text, lambda line: f"{line}; y_1 = 1; y_2 = 2" if line.startswith("import ") else line)
+
+
+def backslashes(text: str) -> str:
+    return edited(text, lambda line: line.replace(" = ", " = \\\n    ", 1) if " = " in line and "(" in line else line)
+
+
+def form_feeds(text: str) -> str:
+    return text.replace("\n\n\n", "\n\x0c\n\n")
+
+
+TEXTS = [tabs, comments, names, one_line_suites, docstring, semicolons, backslashes, form_feeds]
+
+
+def utf8(text: str) -> bytes:
+    return text.encode()
+
+
+def crlf(text: str) -> bytes:
+    return text.replace("\n", "\r\n").encode()
+
+
+def marked(text: str) -> bytes:
+    return text.encode("utf-8-sig")
+
+
+def latin_1(text: str) -> bytes:
+    return f"# -*- coding: latin-1 -*-\n{text}".encode("latin-1", "replace")
+
+
+def unended(text: str) -> bytes:
+    return text.rstrip("\n").encode()
+
+
+@st.composite
+def layouts(draw: st.DrawFn) -> bytes:
+    text = draw(st.sampled_from(programs()))
+    for mutation in draw(st.lists(st.sampled_from(TEXTS), unique_by=lambda one: one.__name__, max_size=3)):
+        text = mutation(text)
+    data = draw(st.sampled_from([utf8, crlf, marked, latin_1, unended]))(text)
+    try:
+        compile(data, "main.py", "exec")
+    except (SyntaxError, ValueError):
+        assume(False)
+    return data
+
+
+def fixed(folder: Path, data: bytes, unsafe: bool) -> tuple[bytes, int]:
+    """The file after it, and how many fixes were made."""
+    (folder / "main.py").write_bytes(data)
+    outcome = mended_in(folder, unsafe)
+    ((_, new),) = outcome.files.values() if outcome.files else (((b"", data)),)
+    return new, len(outcome.fixes)
+
+
+@given(data=layouts(), unsafe=st.booleans())
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_every_fix(data: bytes, unsafe: bool) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(os.path.realpath(name))
+        (folder / "setup.cfg").touch()
+        new, count = fixed(folder, data, unsafe)
+        compile(new, "main.py", "exec")
+        assert fixed(folder, new, unsafe) == (new, 0), "twice is once"
+        assert (count > 0) == (new != data)
+        unchanged_as_they_were(data, new)
+        (folder / "main.py").write_bytes(data)
+        (folder / "p").write_bytes(patch("main.py", data, new))
+        if new != data:
+            done = subprocess.run(
+                ["git", "apply", "--whitespace=nowarn", "p"], cwd=folder, capture_output=True, check=False
+            )
+            assert done.returncode == 0, done.stderr
+        assert (folder / "main.py").read_bytes() == new
+
+
+def unchanged_as_they_were(data: bytes, new: bytes) -> None:
+    """Encoding, byte-order mark, line ends and comments."""
+    assert source.encoding(new) == source.encoding(data)
+    assert new.startswith(b"\xef\xbb\xbf") == data.startswith(b"\xef\xbb\xbf")
+    if b"\r\n" in data:
+        assert b"\n" not in new.replace(b"\r\n", b"")
+    else:
+        assert b"\r" not in new
+    assert sorted(comments_in(data)) == sorted(comments_in(new))
+
+
+def comments_in(data: bytes) -> list[str]:
+    text = source.decode(data)
+    return [one.string for one in tokenize.generate_tokens(io.StringIO(text).readline) if one.type == tokenize.COMMENT]
