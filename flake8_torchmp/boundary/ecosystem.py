@@ -8,6 +8,7 @@ their signatures. What pickles by dill or cloudpickle is not here, since lambdas
 from __future__ import annotations
 
 from flake8_torchmp.semantics.calls import Arguments
+from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.values import Constant, Instance, Member, Result, Value
 
@@ -50,7 +51,16 @@ def has_no_workers(evaluator: Evaluator, arguments: Arguments, workers: str = "n
     source = arguments.get(LOADER_POSITIONS.get(name), name)
     if source is None:
         return not arguments.is_open
-    return all(_is_no_count(value) for value in evaluator.of(source))
+    values = evaluator.of(source)
+    if not all(_is_no_count(value) for value in values):
+        return False
+    return not (all(map(is_choice, values)) and _needs_workers(evaluator, arguments))
+
+
+def _needs_workers(evaluator: Evaluator, arguments: Arguments) -> bool:
+    """Whether a loader refuses to work without workers, so that whoever runs it has to ask for some."""
+    source = arguments.keywords.get("persistent_workers")
+    return source is not None and all(type(value) is Constant and value.value is True for value in evaluator.of(source))
 
 
 def _counts_workers(evaluator: Evaluator, arguments: Arguments, holder: str, name: str) -> bool:

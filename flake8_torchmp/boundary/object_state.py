@@ -81,6 +81,8 @@ class ObjectState:
         receiver = worker.receiver
         if not isinstance(receiver, Instance) or not self.datasets.is_dataset(receiver.cls):
             return
+        if worker.scope.name in ("__init__", "__post_init__"):
+            return  # of a dataset that the worker makes for itself
         for change, attribute in self.own_changes(worker.scope):
             if self.is_plain(receiver, attribute):
                 read = next(self._reads_in_parent(receiver.cls, attribute), None)
@@ -160,14 +162,17 @@ class ObjectState:
                     yield node, module
 
     def _is_of(self, base: ast.expr, owners: list[Scope], module: Module) -> bool:
-        """Whether an expression is an object of one of some classes, or the dataset of a loader of it."""
+        """Whether an expression is an object of a class, whose bases follow it, or the dataset of a loader of it."""
         scope = module.scope_of(base)
         function = scope.enclosing_function()
         if isinstance(base, ast.Name) and function is not None and base.id == receiver_name(function):
             return scope.enclosing_class() in owners
         return any(
             isinstance(value, Instance)
-            and any(item.scope in owners for item in classes.project_classes(self.outline, value.cls))
+            and (
+                value.cls.scope in owners
+                or any(item.scope is owners[0] for item in classes.project_classes(self.outline, value.cls))
+            )
             for value in self.objects(base, module)
         )
 

@@ -112,6 +112,8 @@ class Restarts:
                     continue
                 has_workers = not has_no_workers(self.evaluator, arguments)
                 loop, made = _loop_around(taken.call), arguments.call
+                if isinstance(value, Instance) and value.arguments is not None:
+                    made = value.arguments.call
                 is_made_there = loop is not None and any(a is loop for a in ancestors(made))
                 if loop is not None and (_changes_with(taken.loader, loop, made) or _is_prepared(made, loop)):
                     return

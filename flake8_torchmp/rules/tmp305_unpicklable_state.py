@@ -108,6 +108,9 @@ def unpicklable_state(module: Module, model: Model) -> Iterator[Finding]:
         if not what or (what == "a process" and held.api.kind != "task") or any(model.openers.handles(held.value)):
             continue
         node, place = _place(held)
+        function = place.scope_of(node).enclosing_function()
+        if held.is_of_dataset and function is not None and model.workers.runs(function):
+            continue  # for a dataset that the worker makes for itself
         kept = f"{what} that {holding.text} holds" if holding.text else what
         message = (
             f"{kept} reaches workers through {held.place[2]} and cannot be pickled ({held.pickled_under}): "

@@ -376,13 +376,17 @@ class Evaluator:
             yield from self._argument(parameter, method, frame)
 
     def _may_be_same(self, one: Value | None, other: Value | None) -> bool:
-        """Whether a call on one object may be what ran on the other: not if their classes are mere siblings."""
+        """Whether a call on one object may be what ran on the other, going by their classes.
+
+        Of an object whose making is not known, the class is that of the method which it is seen from, or one below it.
+        """
         if not isinstance(one, Instance) or not isinstance(other, Instance) or one.cls.scope is other.cls.scope:
             return True
         return any(
-            isinstance(base, Class) and base.scope is cls.scope
-            for cls, derived in ((one.cls, other.cls), (other.cls, one.cls))
-            for base in self.mro(derived)
+            isinstance(base, Class) and base.scope is above.cls.scope
+            for above, below in ((one, other), (other, one))
+            if above.arguments is None
+            for base in self.mro(below.cls)
         )
 
     def receiver(self, frame: Frame) -> Value:
