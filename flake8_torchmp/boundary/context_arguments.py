@@ -70,7 +70,10 @@ class ContextArguments:
             taken = "context"
         yield from self._unknown(call.node, call.frame, call.api.name, arguments, taken)
         source = arguments.get(POSITIONS.get(kind), taken) if taken else None
-        for value in self.evaluator.of(source) if source is not None else ():
+        values = self.evaluator.of(source) if source is not None else ()
+        if source is not None and any(is_context(value) for value in values) and _is_told_apart(source, values):
+            return
+        for value in values:
             if kind in ("executor", "pool") and isinstance(value, Constant) and isinstance(value.value, str):
                 problem = "text"
             elif kind == "loader" and isinstance(value, External) and value.name in MODULES:
@@ -94,6 +97,13 @@ def _calls_with_keyword(module: Module) -> Iterator[ast.Call]:
         for call in module.calls_of(name):
             if any(keyword.arg in KEYWORDS for keyword in call.keywords):
                 yield call
+
+
+def _is_told_apart(source: Source, values: tuple[Value, ...]) -> bool:
+    """Whether a function that it passes asks whether it is text, to make a context of that."""
+    places = [(source.node, source.frame.module), *((hop.node, hop.module) for value in values for hop in value.way)]
+    scopes = [module.scope_of(node) for node, module in places]
+    return any(module.scope_of(test) in scopes for _, module in places for test in module.calls.get("isinstance", ()))
 
 
 def _is_pool_class(callees: tuple[Value, ...]) -> bool:

@@ -27,6 +27,7 @@ from flake8_torchmp.semantics.values import (
 )
 
 from . import apis, ecosystem
+from .methods import mp_name
 
 MOST_HANGING = 400
 
@@ -78,6 +79,8 @@ class Hangings:
         elif isinstance(value, Method):
             yield value.receiver, f".{value.function.scope.name}"
         elif isinstance(value, Member):
+            if value.name in ("value", "[…]") and isinstance(value.owner, Result) and _is_shared(value.owner):
+                return  # the number in a Value
             yield value.owner, f".{value.name}"
         elif isinstance(value, Result) and ecosystem.is_view(value):
             if ecosystem.keeps_function(value):
@@ -204,3 +207,7 @@ def _module_of(value: Value) -> Module | None:
     if isinstance(value, Function | Class):
         return value.scope.module
     return getattr(value, "module", None)
+
+
+def _is_shared(value: Result) -> bool:
+    return mp_name(value.callee) in ("Value", "Array", "RawValue", "RawArray")

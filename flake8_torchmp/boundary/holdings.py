@@ -101,12 +101,17 @@ class Holdings:
                 inner += self.evaluator.of(source)
         elif isinstance(value, Method):
             inner.append(value.receiver)
+        elif isinstance(value, Member):
+            if value.name == "[…]" and isinstance(value.owner, Result) and value.owner.name in apis.HOLDERS:
+                inner += self._given(value.owner)  # a, b = random_split(dataset, …)
         elif isinstance(value, Result) and _keeps(value):
-            for _, source in value.arguments.all():
-                inner += self.evaluator.of(source)
+            inner += self._given(value)
         for item in inner:
             if isinstance(item, IMPORTANT):
                 yield held._replace(value=item, way=(*item.way, *held.way))
+
+    def _given(self, made: Result) -> list[Value]:
+        return [value for _, source in made.arguments.all() for value in self.evaluator.of(source)]
 
     def _of_instance(self, held: Holding, value: Instance) -> Iterator[Holding]:
         drops = _Drops(self.evaluator, value)

@@ -201,6 +201,11 @@ class Openers:
 
     def unseen_file(self, node: ast.expr, module: Module) -> Iterator[tuple[Opener, ast.AST, Module]]:
         """`path.open("rb")` of a path that cannot be seen: the mode, or an annotation, says that it opens a file."""
+        parts = _parts(node)
+        if parts:
+            for part in parts:
+                yield from self.unseen_file(part, module)
+            return
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "open":
             return
         base = node.func.value
@@ -213,6 +218,17 @@ class Openers:
             opens = isinstance(base, ast.Name) and _annotation(base, module) in ("Path", "pathlib.Path")
         if opens:
             yield _FILE, node, module
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    """What a display or comprehension is made of."""
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return node.elts
+    if isinstance(node, ast.Dict):
+        return node.values
+    if isinstance(node, ast.ListComp | ast.SetComp):
+        return [node.elt]
+    return [node.value] if isinstance(node, ast.DictComp) else []
 
 
 def is_path(owner: Value) -> bool:

@@ -132,7 +132,13 @@ def _is_considered(named: MethodName) -> bool:
     if any(not {"", "ValueError", "Exception", "BaseException"}.isdisjoint(caught_around(node)) for node in places):
         return True
     return any(
-        not named.method or any(isinstance(p, ast.Constant) and p.value == named.method for p in ast.walk(test))
+        not named.method
+        or any(isinstance(p, ast.Constant) and p.value == named.method for p in ast.walk(test))
+        or (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.In | ast.NotIn) and not _is_text(test.left))
         for node in places
         for test, _ in conditions(node)
     )
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant)

@@ -216,17 +216,36 @@ def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
             if not items:
                 yield UNKNOWN
     elif name in ("builtins.zip", "itertools.product") and sources:
-        columns = [[item for value in evaluator.of(s) for _, item in evaluator.items(value)] for s in sources]
-        if not all(columns):
+        columns = [list(_column(evaluator, source)) for source in sources]
+        if not any(columns):
             yield UNKNOWN
             return
+        columns = [column or [_unknown(source)] for column, source in zip(columns, sources, strict=True)]
         for row in range(max(len(column) for column in columns)):
             entries = tuple(Entry(None, column[min(row, len(column) - 1)]) for column in columns)
             yield Collection("tuple", entries, True, entries[0].source.node, module)
     elif name == "builtins.filter" and len(sources) > 1:
         yield from evaluator.elements(evaluator.of(sources[1]))
+    elif name == "itertools.repeat" and sources:
+        yield from evaluator.of(sources[0])
     else:
         yield UNKNOWN
+
+
+def _column(evaluator: Evaluator, source: Source) -> Iterator[Source]:
+    for value in evaluator.of(source):
+        if isinstance(value, Result) and value.name == "itertools.repeat":
+            yield from value.arguments.positional[:1]
+        else:
+            yield from (item for _, item in evaluator.items(value))
+
+
+def _unknown(source: Source) -> Source:
+    """Some element of what cannot be seen."""
+    memo, key = source.frame.module.memo, ("element", source.node)
+    if key not in memo:
+        memo[key] = ast.copy_location(ast.Await(source.node), source.node)
+    return Source(memo[key], source.frame)
 
 
 def keeps_arguments(value: Result) -> bool:
