@@ -247,6 +247,9 @@ class Document:
         self._handed_out.add(unused)
         return unused
 
+    def is_free(self, name: str) -> bool:
+        return name not in self._names and name not in self._handed_out
+
     def reserved(self, name: str) -> bool:
         """Whether a name can be used as it is; the fixes of one round cannot all have it."""
         if name in self._handed_out:

@@ -13,14 +13,14 @@ def string_lines(tree: ast.AST) -> set[int]:
     return found
 
 
-def behind_return(body: str, lead: str, step: str, newline: str) -> str:
-    """A body of several lines as one expression behind `return`."""
+def behind_return(body: str, lead: str, step: str, newline: str, column: int) -> str:
+    """A body of several lines as one expression behind `return`; it stood at a column."""
     comment = lead.strip()
     if not comment:
         try:
             tree = ast.parse(f"return_ = {body}")
             if len(tree.body) == 1 and (tree.body[0].end_lineno or 0) == len(body.splitlines()):
-                return _shifted(body, step, tree)
+                return _shifted(body, step, tree, column)
         except SyntaxError:
             pass
     tree = ast.parse(f"({newline}{body}{newline})")
@@ -37,7 +37,7 @@ def behind_return(body: str, lead: str, step: str, newline: str) -> str:
     return f"{head}{''.join(moved)}{newline}{step})"
 
 
-def _shifted(body: str, step: str, tree: ast.Module) -> str:
+def _shifted(body: str, step: str, tree: ast.Module, column: int) -> str:
     lines = body.splitlines(keepends=True)
     inside = string_lines(tree)
     rest = [(n, line) for n, line in enumerate(lines[1:], 2)]
@@ -48,6 +48,8 @@ def _shifted(body: str, step: str, tree: ast.Module) -> str:
     for number, line in rest:
         if number in inside or not line.strip():
             moved.append(line)
+        elif margin > column:  # aligned with what stands behind an opening bracket
+            moved.append(step + " " * (len("return ") + len(line) - len(line.lstrip()) - column) + line.lstrip())
         else:
             moved.append(step + " " * max(len(line) - len(line.lstrip()) - base, 0) + line.lstrip())
     return "".join(moved)

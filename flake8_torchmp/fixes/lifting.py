@@ -19,7 +19,7 @@ from .change import Change, Edit, NotFixable
 from .document import Document
 from .layout import indented
 from .moved_code import MovedCode
-from .naming import name_for
+from .naming import names_for
 from .outline import Outline, is_function, outline_of
 
 
@@ -66,7 +66,7 @@ class Lifting:
     def _plan(self, lift: Lift) -> str:
         """What becomes of the place of a definition: "expression", "moved" away, or "assigned" the new name."""
         if lift.binding is None:
-            lift.name = self.document.fresh(self._named(lift))
+            lift.name = self._named(lift)
             return "expression"
         name = lift.binding.name
         statement = self.outline.statement(lift.node)
@@ -76,13 +76,18 @@ class Lifting:
             lift.name = name if self._may_keep(name, lift) else self.document.fresh(f"_{name.lstrip('_')}")
             return "moved"
         if isinstance(lift.node, ast.Lambda):
-            lift.name = self.document.fresh(self._named(lift))
+            lift.name = self._named(lift)
             return "expression"
         lift.name = self.document.fresh(f"_{name.lstrip('_')}")
         return "assigned"
 
+    def _names(self, lift: Lift) -> list[str]:
+        return list(names_for(self.outline, lift.node, self.role, is_task=self.is_direct))
+
     def _named(self, lift: Lift) -> str:
-        return name_for(self.outline, lift.node, self.role, is_task=self.is_direct)
+        """The best name that is free, before any with a number."""
+        names = self._names(lift)
+        return self.document.fresh(next((name for name in names if self.document.is_free(name)), names[0]))
 
     def _is_used_at_most_once(self, lift: Lift, uses: list[ast.Name]) -> bool:
         return not uses or (len(uses) == 1 and self.outline.start(uses[0]) > self.outline.end(lift.node))
@@ -272,7 +277,7 @@ class Lifting:
         lift = self.main
         del lift.captured[own]
         is_lambda = isinstance(lift.node, ast.Lambda)
-        wanted = self._named(lift) if is_lambda else f"_{lift.node.name.lstrip('_')}"
+        wanted = self._names(lift)[0] if is_lambda else f"_{lift.node.name.lstrip('_')}"
         known = {item.name for item in cls.body if isinstance(item, DEFINITIONS)}
         known |= {part.attr for part in ast.walk(cls) if isinstance(part, ast.Attribute)}
         lift.name = next(name for name in (wanted, *(f"{wanted}_{n}" for n in range(2, 99))) if name not in known)

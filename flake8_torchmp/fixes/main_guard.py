@@ -60,6 +60,8 @@ class Run:
     def __init__(self, document: Document, first: ast.stmt) -> None:
         if isinstance(first, ast.Import | ast.ImportFrom):
             raise NotFixable("it is an import that starts the processes")
+        if isinstance(first, ast.If) and _is_main_test(first.test):
+            raise NotFixable("it stands under the main guard already")
         self.document = document
         self.outline: Outline = outline_of(document)
         self.first = first
@@ -82,7 +84,12 @@ class Run:
 
     def read(self, statement: ast.stmt) -> set[str]:
         """The names of module level that are read when a statement runs; not in the functions that it defines."""
-        return {name.id for name in self.outline.names(statement) if not self._is_postponed(name, statement)}
+        return {
+            name.id
+            for name in self.outline.names(statement)
+            if not self._is_postponed(name, statement)
+            and (not isinstance(name.ctx, ast.Store) or isinstance(self.outline.parents[name], ast.AugAssign))
+        }
 
     def _is_postponed(self, name: ast.AST, statement: ast.stmt) -> bool:
         child = name
@@ -252,6 +259,10 @@ class Run:
         newline, step = self.document.newline, self.document.indent
         start, end = self._span(chunks[-1])
         text = HEADER + newline + self._indented(chunks, moved, step)
+        if end == len(self.document.text) and not self.document.text.endswith(("\n", "\r")):
+            text = text.removesuffix(newline)
+        if chunks[-1][0] > 1 and self.outline.module.lines[chunks[-1][0] - 2].strip():
+            text = newline + text
         edits += [self.outline.removed(*chunk) for chunk in chunks[:-1]]
         edits.append(self.outline.edit(start, end, text))
         return edits

@@ -57,9 +57,13 @@ class MovedCode:
         parameters = empty.code_for_node(expression.params).strip().rstrip(",")
         body = segment[segment.rindex(empty.code_for_node(expression.body).strip()) :]
         step = self.document.indent
-        lead = segment[: len(segment) - len(body)].rpartition(":")[2]
+        head = segment[: len(segment) - len(body)]
+        lead = head.rpartition(":")[2]
+        column = self.outline.start(node) - self.outline.line_start(self.outline.start(node)) + len(head)
+        if "\n" in head or "\r" in head:
+            column = len(head) - max(head.rfind("\n"), head.rfind("\r")) - 1
         if "\n" in segment or "\r" in segment:
-            body = behind_return(body, lead, step, newline)
+            body = behind_return(body, lead, step, newline, column)
         return f"def {lift.name}({parameters}):{newline}{step}return {body}{newline}"
 
     def _moved_text(self, lift: Lift) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from flake8_torchmp.semantics.module import ADDING, DEFINITIONS, last_name
@@ -25,8 +26,8 @@ _PLACES = frozenset("partial Process Thread submit map apply_async run_in_execut
 """Calls that say nothing of a function that is given to them."""
 
 
-def name_for(outline: Outline, node: ast.Lambda, role: str, *, is_task: bool = False) -> str:
-    """What to call a lambda's function.
+def names_for(outline: Outline, node: ast.Lambda, role: str, *, is_task: bool = False) -> Iterator[str]:
+    """What to call a lambda's function, the best name first.
 
     `role` is the name of the parameter through which it goes, if that is known; a task is what a pool is given to do.
     """
@@ -44,10 +45,11 @@ def name_for(outline: Outline, node: ast.Lambda, role: str, *, is_task: bool = F
     for candidate in candidates:
         name = _as_name(candidate)
         if len(name) > 1 and name not in GENERIC:
-            return f"_{name}"
+            yield f"_{name}"
     if is_task or not called or called in _PLACES:
-        return "_task" if is_task else "_function"
-    return f"_{_as_name(called)}_fn"
+        yield "_task" if is_task else "_function"
+    else:
+        yield f"_{_as_name(called)}_fn"
 
 
 def _as_name(text: str) -> str:
