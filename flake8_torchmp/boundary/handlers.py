@@ -14,6 +14,7 @@ TELLING = frozenset(
     "emit".split()
 )
 """Calls that tell somebody, keep what happened, or try again later, by their last name."""
+KEEPING = frozenset("put put_nowait send append add".split())
 TIDYING = frozenset(
     "close remove unlink rmtree rmdir terminate join shutdown kill flush release stop cancel disconnect chmod utime "
     "get get_nowait recv poll set_num_threads setNumThreads setlocale nice sched_setaffinity signal "
@@ -94,7 +95,16 @@ def _is_marker(value: ast.expr | None) -> bool:
 
 def _tells(call: ast.Call) -> bool:
     name = last_name(call.func)
+    if name in KEEPING and call.args and all(map(_is_filler, call.args)):
+        return False
     return name in TELLING or name.startswith(("log", "warn", "report", "record", "__getitem__"))
+
+
+def _is_filler(value: ast.expr) -> bool:
+    """A number or blank tensor that looks like any other result."""
+    if isinstance(value, ast.Constant):
+        return isinstance(value.value, float | int) and not isinstance(value.value, bool)
+    return isinstance(value, ast.Call) and last_name(value.func) in BLANK
 
 
 def _tries_otherwise(call: ast.Call, tried: set[str], objects: set[str]) -> bool:

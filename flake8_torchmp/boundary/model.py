@@ -21,6 +21,7 @@ from .dataset_arguments import DatasetArgument, DatasetArguments
 from .datasets import UNSEEN_LOADER, Datasets
 from .exceptions import Exceptions
 from .hanging import Hangings
+from .kept_workers import KeptWorkers
 from .lifetimes import Lifetimes
 from .listings import Listings
 from .loader_options import LoaderOptions
@@ -85,6 +86,9 @@ class Model:
         self.streams = Streams(self.outline, self.evaluator, self.workers, self.seeds, self.sharding)
         self.object_state = ObjectState(
             self.outline, self.evaluator, self.crossings, self.workers, self.datasets, self.state
+        )
+        self.kept_workers = KeptWorkers(
+            self.outline, self.evaluator, self.crossings, self.workers, self.datasets, self.object_state
         )
         self.paths = Paths(self.evaluator, self.outline)
         self._dataset_arguments = DatasetArguments(self.evaluator, self.outline, self.datasets, self.paths)

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
-from flake8_torchmp.semantics.calls import has_receiver, parameters, receiver_name
+from flake8_torchmp.semantics.calls import parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Change, Module, Scope, ancestors, last_name, position
 from flake8_torchmp.semantics.values import (
     Class,
@@ -112,6 +111,18 @@ class ObjectState:
                 if not is_block and self._is_read_by_worker(cls, attribute):
                     yield change.node, attribute
                     break
+
+    def _matters(self, cls: Class, attribute: str) -> bool:
+        """Whether worker code reads an attribute, which holds something that is copied."""
+        return self.is_plain(Instance(cls, None), attribute) and self._is_read_by_worker(cls, attribute)
+
+    def _is_read_by_worker(self, cls: Class, attribute: str) -> bool:
+        for item in classes.project_classes(self.outline, cls):
+            for node in item.scope.module.loads(attribute):
+                function = item.scope.module.scope_of(node).enclosing_function()
+                if function is not None and function.enclosing_class() is item.scope and self.workers.runs(function):
+                    return True
+        return False
 
     @staticmethod
     def own_changes(scope: Scope) -> Iterator[tuple[Change, str]]:
@@ -264,81 +275,6 @@ class ObjectState:
                     continue
                 return node
         return None
-
-    # the parent changes what persistent workers have a copy of
-
-    def missed(self, module: Module) -> Iterator[tuple[ast.AST, str, Crossing]]:
-        """Changes that the parent makes to a dataset whose workers stay as they are."""
-        for crossing in self.crossings.of(module):
-            if crossing.parameter.role != "dataset" or not crossing.has_workers or not self._persists(crossing):
-                continue
-            if b"_iterator" in module.data:
-                continue
-            for hanging in crossing.hanging:
-                if isinstance(hanging.value, Instance) and self.datasets.is_dataset(hanging.value.cls):
-                    for node, attribute in self._changed_by_parent(hanging.value.cls, module):
-                        if self._comes_later(node, crossing):
-                            yield node, attribute, crossing
-
-    def _persists(self, crossing: Crossing) -> bool:
-        source = self.evaluator.arguments(crossing.call, crossing.frame).keywords.get("persistent_workers")
-        values = self.evaluator.of(source) if source is not None else ()
-        return any(isinstance(v, Constant) and v.value is True for v in values)
-
-    def _changed_by_parent(self, cls: Class, module: Module) -> Iterator[tuple[ast.AST, str]]:
-        owners = [item.scope for item in classes.project_classes(self.outline, cls)]
-        setters: dict[str, list[str]] = {}
-        for item in classes.project_classes(self.outline, cls):
-            for binding_list in item.scope.bindings.values():
-                for binding in binding_list:
-                    method = module.scopes.get(binding.node) or item.scope.module.scopes.get(binding.node)
-                    if binding.kind == "def" and method is not None and has_receiver(method):
-                        names = [name for change, name in self.own_changes(method) if change.kind in CHANGING_KINDS]
-                        setters.setdefault(binding.name, []).extend(names)
-        for name, attributes in setters.items():
-            read = [attribute for attribute in attributes if self._matters(cls, attribute)]
-            for call in module.calls.get(name, ()) if read and not name.startswith("__") else ():
-                if isinstance(call.func, ast.Attribute) and self._is_of_parent(call.func.value, call, owners, module):
-                    yield call, read[0]
-        for changes in list(module.changes.values()):
-            for change in changes:
-                if change.kind != "attribute" or not self._matters(cls, change.name):
-                    continue
-                if self._is_of_parent(change.target, change.node, owners, module):
-                    yield change.node, change.name
-
-    def _is_of_parent(self, base: ast.expr, node: ast.AST, owners: list[Scope], module: Module) -> bool:
-        function = module.scope_of(node).enclosing_function()
-        if function is not None and (function.enclosing_class() in owners or self.workers.runs(function)):
-            return False
-        return self._is_of(base, owners, module)
-
-    def _matters(self, cls: Class, attribute: str) -> bool:
-        """Whether worker code reads an attribute, which holds something that is copied."""
-        return self.is_plain(Instance(cls, None), attribute) and self._is_read_by_worker(cls, attribute)
-
-    def _is_read_by_worker(self, cls: Class, attribute: str) -> bool:
-        for item in classes.project_classes(self.outline, cls):
-            for node in item.scope.module.loads(attribute):
-                function = item.scope.module.scope_of(node).enclosing_function()
-                if function is not None and function.enclosing_class() is item.scope and self.workers.runs(function):
-                    return True
-        return False
-
-    @staticmethod
-    def _comes_later(node: ast.AST, crossing: Crossing) -> bool:
-        """Whether a change can come when the workers have started: in a loop behind the loader, or by way of it."""
-        module = crossing.module
-        if "dataset" in {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}:
-            return True
-        loops = [item for item in ancestors(node) if isinstance(item, LOOPS)]
-        if any(item is loop for item in ancestors(crossing.call) for loop in loops):
-            return False  # the loader is made anew as well
-        same = module.scope_of(node).enclosing_function() is module.scope_of(crossing.call).enclosing_function()
-        return bool(loops) and (not same or position(node) > position(crossing.call))
-
-
-CHANGING_KINDS = frozenset(("attribute", "item", "augmented"))
 
 
 def _function(value: Value) -> Iterator[tuple[Function, int]]:

@@ -54,7 +54,9 @@ def _uses_of(target: ast.expr, module: Module, evaluator: Evaluator) -> list[ast
     """Where what a target keeps is read; None where that cannot be seen."""
     if isinstance(target, ast.Name):
         scope = evaluator.scope_binding(target.id, module.scope_of(target))
-        if scope is None or scope.is_module or scope.is_class:
+        if scope is None or scope.is_class:
+            return None
+        if scope.is_module and len(evaluator.codebase.mentioning(target.id, module.path)) > 1:
             return None
         if any(binding.kind == "parameter" for binding in scope.bindings[target.id]):
             return None

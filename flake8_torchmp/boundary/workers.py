@@ -165,7 +165,36 @@ class Workers:
                 assert owner.parent is not None
                 return self.datasets.is_dataset(Class(owner, self.outline.frame_of(owner.parent)))
             function = owner.enclosing_function() if owner is not None else None
+        start = module.scope_of(node).enclosing_function()
+        return start is not None and self._is_sampled_through(start)
+
+    def _is_sampled_through(self, scope: Scope, depth: int = 3) -> bool:
+        """Whether a sample method calls a function, or reads it as a property, directly or not."""
+        for caller in self._readers(scope) if is_property(scope) else self._callers(scope):
+            owner = caller.parent
+            if owner is not None and owner.is_class and caller.name in (*SAMPLE_METHODS, *ITERATION_METHODS):
+                assert owner.parent is not None
+                if self.datasets.is_dataset(Class(owner, self.outline.frame_of(owner.parent))):
+                    return True
+            elif depth and caller is not scope and self._is_sampled_through(caller, depth - 1):
+                return True
         return False
+
+    def _callers(self, scope: Scope) -> Iterator[Scope]:
+        for arguments, _ in self.evaluator.callers.of(scope):
+            caller = arguments.frame.module.scope_of(arguments.call).enclosing_function()
+            if caller is not None:
+                yield caller
+
+    def _readers(self, scope: Scope) -> Iterator[Scope]:
+        for path in self.evaluator.codebase.mentioning(scope.name, scope.module.path):
+            module = self.evaluator.codebase.module(path)
+            for node in module.loads(scope.name) if module is not None else ():
+                assert module is not None
+                reader = module.scope_of(node).enclosing_function()
+                if isinstance(node, ast.Attribute) and reader is not None:
+                    if isinstance(node.value, ast.Name) and node.value.id == receiver_name(reader):
+                        yield reader
 
     def are_set_in_worker(self, variable: Global, state: State) -> bool:
         """Whether worker code binds a variable for itself."""
@@ -265,7 +294,7 @@ class Workers:
                     if self._may_be_function(argument, scope):
                         yield from self._handed_on(argument, inner)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                for function in self._properties(node, scope):
+                for function in self._properties(node, scope, receiver):
                     yield function, receiver
             elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
                 yield from self._indexed(node, frame)
@@ -302,16 +331,24 @@ class Workers:
         else:
             yield from self._functions(value)
 
-    def _properties(self, node: ast.Attribute, scope: Scope) -> Iterator[Function]:
-        """`self.x` runs a property of the same class."""
+    def _properties(self, node: ast.Attribute, scope: Scope, receiver: Value | None) -> Iterator[Function]:
+        """`self.x` runs a property of the same class, or of one that the object's class derives from."""
         owner = scope.enclosing_class()
-        if owner is None or not isinstance(node.value, ast.Name) or node.attr not in owner.bindings:
+        if owner is None or not isinstance(node.value, ast.Name) or node.value.id != receiver_name(scope):
             return
-        for binding in owner.bindings[node.attr]:
-            if binding.kind == "def" and any(
-                "property" in ast.unparse(item) for item in getattr(binding.node, "decorator_list", ())
-            ):
-                yield Function(owner.module.scopes[binding.node], self.outline.frame_of(owner))
+        if node.attr in owner.bindings:
+            for binding in owner.bindings[node.attr]:
+                if binding.kind == "def" and is_property(owner.module.scopes[binding.node]):
+                    yield Function(owner.module.scopes[binding.node], self.outline.frame_of(owner))
+        elif isinstance(receiver, Instance):
+            method = classes.find_method(self.outline, receiver.cls, node.attr)
+            if method is not None and is_property(method.scope):
+                yield method
+
+
+def is_property(scope: Scope) -> bool:
+    decorators = getattr(scope.node, "decorator_list", ())
+    return any("property" in ast.unparse(item) for item in decorators)
 
 
 def _class_of(receiver: Value | None) -> int:

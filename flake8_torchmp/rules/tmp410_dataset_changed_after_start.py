@@ -63,9 +63,10 @@ if __name__ == "__main__":
 ```
 
 ## What it does not see
-- Changes in another module than the one that makes the loader.
-- Whether the workers run already: a change in a loop behind the loader, or by way of `loader.dataset`, is taken to come
-  after the start. Where the loader's iterator is thrown away by hand (`loader._iterator = None`) nothing is reported.
+- Changes in a function that nobody in the project is seen to call, other than hooks such as `on_train_epoch_start` and
+  changes by way of `loader.dataset`.
+- Where loaders or their iterators are made anew by a trainer (`reload_dataloaders_every_n_epochs`) or by hand
+  (`loader._iterator = None`) nothing is reported.
 
 ## How to silence it
 Write `# noqa: TMP410` on the line that is reported. For a file or a folder use flake8's per-file-ignores in setup.cfg,
@@ -85,10 +86,10 @@ from . import rule
 
 @rule("TMP410", "dataset-changed-after-start")
 def dataset_changed_after_start(module: Module, model: Model) -> Iterator[Finding]:
-    for node, attribute, crossing in model.object_state.missed(module):
+    for node, place, attribute, crossing in model.kept_workers.missed(module):
         message = (
             f"changes {attribute} of a dataset whose persistent workers keep the copy that they started with: drop "
             "persistent_workers, share the value (share_memory_(), multiprocessing.Value), or make the loader anew"
         )
         way = [Step(crossing.module.path, position(crossing.call)[0], "persistent_workers=True")]
-        yield model.finding("TMP410", message, node, module, way, cause=f"{attribute}:{position(crossing.call)}")
+        yield model.finding("TMP410", message, node, place, way, cause=f"{attribute}:{position(crossing.call)}")

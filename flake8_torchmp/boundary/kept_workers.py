@@ -1,0 +1,296 @@
+"""Persistent workers: what the parent changes in a dataset of which they keep the copy that they started with."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import has_receiver, receiver_name
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import LOOPS
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, last_name, position, up
+from flake8_torchmp.semantics.values import Class, Collection, Constant, Instance, Member, Result, Value
+
+from .crossings import Crossing, Crossings
+from .datasets import Datasets
+from .object_state import ObjectState
+from .workers import Workers
+
+REBINDING = frozenset(("attribute",))
+CHANGING = frozenset(("attribute", "item", "augmented", "method"))
+_PERSISTENT = re.compile(rb"persistent_workers")
+_RELOADED = re.compile(rb"reload_dataloaders_every|_iterator\b")
+"""Somebody makes the loaders, or their iterators, anew."""
+_EPOCH_HOOK = re.compile(r"on_(train_|training_)?epoch_(start|begin|end)|(training|train)_epoch_(start|end)")
+"""Methods that Lightning, Keras-like and Hugging Face trainers call once an epoch."""
+ITERATING = frozenset("list tuple sum iter next enumerate zip tqdm".split())
+
+
+class KeptWorkers:
+    def __init__(
+        self,
+        outline: Evaluator,
+        evaluator: Evaluator,
+        crossings: Crossings,
+        workers: Workers,
+        datasets: Datasets,
+        object_state: ObjectState,
+    ) -> None:
+        self.outline = outline
+        self.evaluator = evaluator
+        self.crossings = crossings
+        self.workers = workers
+        self.datasets = datasets
+        self.object_state = object_state
+
+    def missed(self, module: Module) -> Iterator[tuple[ast.AST, Module, str, Crossing]]:
+        """Changes that the project makes to datasets of a module's loaders whose workers stay as they are."""
+        if not _PERSISTENT.search(module.data):
+            return
+        codebase = self.evaluator.codebase
+        for crossing in self.crossings.of(module):
+            if crossing.parameter.role != "dataset" or not crossing.has_workers or not self._persists(crossing):
+                continue
+            near = codebase.reachable(codebase.users([module.path]))
+            if any(codebase.matches(path, _RELOADED) for path in near):
+                return
+            for hanging in crossing.hanging:
+                if isinstance(hanging.value, Instance) and self.datasets.is_dataset(hanging.value.cls):
+                    for node, place, attribute in self._changed_near(hanging.value.cls, near):
+                        if self._comes_later(node, place, crossing):
+                            yield node, place, attribute, crossing
+
+    def _changed_near(self, cls: Class, paths: list[str]) -> Iterator[tuple[ast.AST, Module, str]]:
+        setters = self._setters(cls)
+        names = {b"." + name.encode() for name in (*setters, *self._read_by_workers(cls))}
+        for path in paths:
+            data = self.evaluator.codebase.data(path)
+            module = self.evaluator.codebase.module(path) if any(name in data for name in names) else None
+            if module is not None:
+                for node, attribute in self._changed_by_parent(cls, setters, module):
+                    yield node, module, attribute
+
+    def _persists(self, crossing: Crossing) -> bool:
+        source = self.evaluator.arguments(crossing.call, crossing.frame).keywords.get("persistent_workers")
+        if source is None:
+            return False
+        if isinstance(source.node, ast.Compare | ast.BoolOp):  # `workers > 0`
+            return True
+        return any(isinstance(v, Constant) and v.value is True for v in self.evaluator.of(source))
+
+    # what is changed
+
+    def _changed_by_parent(
+        self, cls: Class, setters: dict[str, list[tuple[str, bool]]], module: Module
+    ) -> Iterator[tuple[ast.AST, str]]:
+        owners = [item.scope for item in classes.project_classes(self.outline, cls)]
+        for name, attributes in setters.items():
+            calls = [c for c in module.calls.get(name, ()) if isinstance(c.func, ast.Attribute)]
+            read = [a for a, rebinds in attributes if self._matters(cls, a, rebinds)] if calls else []
+            for call in calls if read else ():
+                assert isinstance(call.func, ast.Attribute)
+                if self._is_of_parent(call.func.value, call, owners, module):
+                    yield call, read[0]
+        for changes in list(module.changes.values()):
+            for change in changes:
+                base: Any = change.target
+                attribute = change.name
+                if change.kind != "attribute":
+                    while isinstance(base, ast.Subscript):
+                        base = base.value
+                    if not isinstance(base, ast.Attribute) or change.kind not in CHANGING:
+                        continue
+                    base, attribute = base.value, base.attr
+                if not self._matters(cls, attribute, change.kind in REBINDING):
+                    continue
+                if self._is_of_parent(base, change.node, owners, module):
+                    yield change.node, attribute
+
+    def _setters(self, cls: Class) -> dict[str, list[tuple[str, bool]]]:
+        """The methods that change their object: which attributes, and whether they bind them anew."""
+        found: dict[str, list[tuple[str, bool]]] = {}
+        for item in classes.project_classes(self.outline, cls):
+            for bindings in item.scope.bindings.values():
+                for binding in bindings:
+                    method = item.scope.module.scopes.get(binding.node) if binding.kind == "def" else None
+                    if method is None or not has_receiver(method) or binding.name.startswith("__"):
+                        continue
+                    found.setdefault(binding.name, []).extend(
+                        (name, change.kind in REBINDING)
+                        for change, name in self.object_state.own_changes(method)
+                        if change.kind in CHANGING
+                    )
+        return found
+
+    def _matters(self, cls: Class, attribute: str, rebinds: bool) -> bool:
+        """Whether worker code reads an attribute, which is bound anew or holds something that is copied."""
+        if attribute not in self._read_by_workers(cls):
+            return False
+        owners = classes.project_classes(self.outline, cls)
+        if rebinds:
+            return not any(b.kind == "def" for item in owners for b in item.scope.bindings.get(attribute, ()))
+        return self.object_state.is_plain(Instance(cls, None), attribute)
+
+    def _read_by_workers(self, cls: Class) -> set[str]:
+        """The attributes of its own that a dataset's worker code reads."""
+        found: set[str] = set()
+        for item in classes.project_classes(self.outline, cls):
+            methods = [item.scope.module.scopes.get(b.node) for bs in item.scope.bindings.values() for b in bs]
+            for method in methods:
+                if method is not None and method.is_function and self.workers.runs(method):
+                    found |= {
+                        node.attr
+                        for node in body_nodes(method.node)  # type: ignore[arg-type]
+                        if isinstance(node, ast.Attribute)
+                        and isinstance(node.value, ast.Name)
+                        and node.value.id == receiver_name(method)
+                    }
+        return found
+
+    def _is_of_parent(self, base: ast.expr, node: ast.AST, owners: list[Scope], module: Module) -> bool:
+        function = module.scope_of(node).enclosing_function()
+        if function is not None and (function.enclosing_class() in owners or self.workers.runs(function)):
+            return False
+        if isinstance(base, ast.Name) and function is not None and base.id == receiver_name(function):
+            return function.enclosing_class() in owners
+        return any(
+            isinstance(value, Instance)
+            and any(item.scope in owners for item in classes.project_classes(self.outline, value.cls))
+            for value in self._objects(base, module)
+        )
+
+    def _objects(self, node: ast.expr, module: Module, depth: int = 4) -> list[Value]:
+        """What an expression can be; a loader's, subset's or concatenation's datasets are what it was given."""
+        if depth == 0:
+            return []
+        if isinstance(node, ast.Attribute) and node.attr in ("dataset", "datasets"):
+            given: list[Value] = []
+            for value in self._objects(node.value, module, depth - 1):
+                source = value.arguments.get(0, node.attr) if isinstance(value, Result) else None
+                given += self.evaluator.of(source) if source is not None else ()
+            if given:
+                return given
+        holder = _taken_from(node)
+        if holder is not None:
+            taken = [v for h in self._objects(holder, module, depth - 1) for v in self._elements(h)]
+            if taken:
+                return taken
+        found: list[Value] = []
+        for frame in self.evaluator.contexts(module.scope_of(node)):
+            for value in self.evaluator.values(node, self.evaluator.frame_in(module.scope_of(node), frame)):
+                if isinstance(value, Member) and value.name == "dataset" and isinstance(value.owner, Result):
+                    source = value.owner.arguments.get(0, "dataset")
+                    found += self.evaluator.of(source) if source is not None else ()
+                else:
+                    found.append(value)
+        return found
+
+    def _elements(self, value: Value) -> Iterator[Value]:
+        if isinstance(value, Collection):
+            for _, source in self.evaluator.items(value):
+                yield from self.evaluator.of(source)
+
+    # when
+
+    def _comes_later(self, node: ast.AST, module: Module, crossing: Crossing) -> bool:
+        """Whether a change can come when the workers have started, which nobody starts anew with it."""
+        making = self._places(crossing)
+        if any(isinstance(item, LOOPS) and _holds(item, making) for item in ancestors(node)):
+            return False
+        around = module.scope_of(node).enclosing_function()
+        if module is crossing.module and around is crossing.module.scope_of(crossing.call).enclosing_function():
+            if position(node) < position(crossing.call):
+                return False
+            return any(isinstance(item, LOOPS) for item in ancestors(node)) or _is_iterated_between(crossing, node)
+        if any(isinstance(item, LOOPS) and not _is_over_parts(item, node) for item in ancestors(node)):
+            return True
+        repeated = self._is_repeated(around, making)
+        if repeated is not None:
+            return repeated
+        by_loader = any(isinstance(n, ast.Attribute) and n.attr == "dataset" for n in ast.walk(node))
+        return by_loader or (around is not None and _EPOCH_HOOK.fullmatch(around.name) is not None)
+
+    def _is_repeated(self, function: Scope | None, making: list[ast.AST], depth: int = 3) -> bool | None:
+        """Whether a loop that does not make the loader calls a function; None where nobody is seen to call it."""
+        callers = self.evaluator.callers.of(function) if function is not None and depth else []
+        for arguments, _ in callers:
+            loops = [item for item in ancestors(arguments.call) if isinstance(item, LOOPS)]
+            if any(_holds(loop, making) for loop in loops):
+                continue
+            if loops:
+                return True
+            outer = arguments.frame.module.scope_of(arguments.call).enclosing_function()
+            if self._is_repeated(outer, making, depth - 1):
+                return True
+        return False if callers else None
+
+    def _places(self, crossing: Crossing) -> list[ast.AST]:
+        """Where the loader is made: the call itself, and the calls of the functions around it."""
+        found: list[ast.AST] = [crossing.call]
+        pending = [(crossing.module.scope_of(crossing.call).enclosing_function(), 3)]
+        while pending:
+            function, depth = pending.pop()
+            for arguments, _ in self.evaluator.callers.of(function) if function is not None and depth else ():
+                found.append(arguments.call)
+                outer = arguments.frame.module.scope_of(arguments.call).enclosing_function()
+                pending.append((outer, depth - 1))
+        return found
+
+
+def _holds(loop: ast.AST, nodes: list[ast.AST]) -> bool:
+    return any(item is loop for node in nodes for item in ancestors(node))
+
+
+def _is_over_parts(loop: ast.AST, node: ast.AST) -> bool:
+    """`for part in loader.dataset.datasets: part.stage = …` repeats nothing."""
+    names = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)} if isinstance(loop, ast.For) else set()
+    return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(_base(node)))
+
+
+def _base(node: Any) -> ast.AST:
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node  # type: ignore[no-any-return]
+
+
+def _is_iterated_between(crossing: Crossing, node: ast.AST) -> bool:
+    """Whether the loader was iterated between the place where it is made and another, and is again after that."""
+    statement = up(crossing.call)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if len(targets) != 1 or not isinstance(targets[0], ast.Name | ast.Attribute):
+        return False
+    text = ast.unparse(targets[0])
+    module = crossing.module
+    function = module.scope_of(crossing.call).enclosing_function()
+    places = [
+        position(load)
+        for load in module.loads(last_name(targets[0]))
+        if ast.unparse(load) == text and module.scope_of(load).enclosing_function() is function and _is_iterated(load)
+    ]
+    made, changed = position(crossing.call), position(node)
+    return any(made < place < changed for place in places) and any(place > changed for place in places)
+
+
+def _is_iterated(node: ast.AST) -> bool:
+    child, parent = node, up(node)
+    while isinstance(parent, ast.Call) and child in parent.args and last_name(parent.func) in ITERATING:
+        child, parent = parent, up(parent)
+    if child is not node:
+        return True
+    return isinstance(parent, ast.For | ast.comprehension) and parent.iter is child
+
+
+def _taken_from(node: ast.expr) -> ast.expr | None:
+    """The expression that an element is taken from: `parts` of `parts[0]`, or of `for part in parts`."""
+    if isinstance(node, ast.Subscript):
+        return node.value
+    if isinstance(node, ast.Name):
+        for item in ancestors(node):
+            if isinstance(item, ast.For) and isinstance(item.target, ast.Name) and item.target.id == node.id:
+                return item.iter
+            if isinstance(item, FUNCTIONS):
+                break
+    return None
