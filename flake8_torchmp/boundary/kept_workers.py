@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
-from flake8_torchmp.semantics.calls import has_receiver, receiver_name
+from flake8_torchmp.semantics.calls import Frame, has_receiver, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, last_name, position, up
-from flake8_torchmp.semantics.values import Class, Collection, Constant, Instance, Member, Result, Value
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, ancestors, body_nodes, last_name, position, up
+from flake8_torchmp.semantics.values import Class, Collection, Constant, Instance, Result, Value
 
 from .crossings import Crossing, Crossings
 from .datasets import Datasets
@@ -27,6 +27,15 @@ _RELOADED = re.compile(rb"reload_dataloaders_every|_iterator\b")
 _EPOCH_HOOK = re.compile(r"on_(train_|training_)?epoch_(start|begin|end)|(training|train)_epoch_(start|end)")
 """Methods that Lightning, Keras-like and Hugging Face trainers call once an epoch."""
 ITERATING = frozenset("list tuple sum iter next enumerate zip tqdm".split())
+
+
+class ParentChange(NamedTuple):
+    """A place where the parent changes a dataset, and the ways that lead there."""
+
+    node: ast.AST
+    module: Module
+    attribute: str
+    frames: list[Frame]
 
 
 class KeptWorkers:
@@ -59,19 +68,22 @@ class KeptWorkers:
                 return
             for hanging in crossing.hanging:
                 if isinstance(hanging.value, Instance) and self.datasets.is_dataset(hanging.value.cls):
-                    for node, place, attribute in self._changed_near(hanging.value.cls, near):
-                        if self._comes_later(node, place, crossing):
-                            yield node, place, attribute, crossing
+                    for change in self._changed_near(hanging.value, near):
+                        if self._comes_later(change, crossing):
+                            yield change.node, change.module, change.attribute, crossing
 
-    def _changed_near(self, cls: Class, paths: list[str]) -> Iterator[tuple[ast.AST, Module, str]]:
+    def _changed_near(self, dataset: Instance, paths: list[str]) -> Iterator[ParentChange]:
+        cls = dataset.cls
         setters = self._setters(cls)
         names = {b"." + name.encode() for name in (*setters, *self._read_by_workers(cls))}
         for path in paths:
             data = self.evaluator.codebase.data(path)
             module = self.evaluator.codebase.module(path) if any(name in data for name in names) else None
             if module is not None:
-                for node, attribute in self._changed_by_parent(cls, setters, module):
-                    yield node, module, attribute
+                for base, node, attribute in self._changed_in(cls, setters, module):
+                    frames = self._frames_of(base, node, dataset, module)
+                    if frames:
+                        yield ParentChange(node, module, attribute, frames)
 
     def _persists(self, crossing: Crossing) -> bool:
         source = self.evaluator.arguments(crossing.call, crossing.frame).keywords.get("persistent_workers")
@@ -83,17 +95,16 @@ class KeptWorkers:
 
     # what is changed
 
-    def _changed_by_parent(
+    def _changed_in(
         self, cls: Class, setters: dict[str, list[tuple[str, bool]]], module: Module
-    ) -> Iterator[tuple[ast.AST, str]]:
-        owners = [item.scope for item in classes.project_classes(self.outline, cls)]
+    ) -> Iterator[tuple[ast.expr, ast.AST, str]]:
+        """What may be changes of an object of a class: the object, the place and the attribute."""
         for name, attributes in setters.items():
             calls = [c for c in module.calls.get(name, ()) if isinstance(c.func, ast.Attribute)]
             read = [a for a, rebinds in attributes if self._matters(cls, a, rebinds)] if calls else []
             for call in calls if read else ():
                 assert isinstance(call.func, ast.Attribute)
-                if self._is_of_parent(call.func.value, call, owners, module):
-                    yield call, read[0]
+                yield call.func.value, call, read[0]
         for changes in list(module.changes.values()):
             for change in changes:
                 base: Any = change.target
@@ -104,10 +115,8 @@ class KeptWorkers:
                     if not isinstance(base, ast.Attribute) or change.kind not in CHANGING:
                         continue
                     base, attribute = base.value, base.attr
-                if not self._matters(cls, attribute, change.kind in REBINDING):
-                    continue
-                if self._is_of_parent(base, change.node, owners, module):
-                    yield change.node, attribute
+                if self._matters(cls, attribute, change.kind in REBINDING):
+                    yield base, change.node, attribute
 
     def _setters(self, cls: Class) -> dict[str, list[tuple[str, bool]]]:
         """The methods that change their object: which attributes, and whether they bind them anew."""
@@ -150,43 +159,36 @@ class KeptWorkers:
                     }
         return found
 
-    def _is_of_parent(self, base: ast.expr, node: ast.AST, owners: list[Scope], module: Module) -> bool:
-        function = module.scope_of(node).enclosing_function()
+    def _frames_of(self, base: ast.expr, node: ast.AST, dataset: Instance, module: Module) -> list[Frame]:
+        """The ways in which parent code comes to a place where an expression is a dataset, or its like."""
+        scope = module.scope_of(node)
+        function = scope.enclosing_function()
+        owners = [item.scope for item in classes.project_classes(self.outline, dataset.cls)]
         if function is not None and (function.enclosing_class() in owners or self.workers.runs(function)):
-            return False
-        if isinstance(base, ast.Name) and function is not None and base.id == receiver_name(function):
-            return function.enclosing_class() in owners
-        return any(
-            isinstance(value, Instance)
-            and any(item.scope in owners for item in classes.project_classes(self.outline, value.cls))
-            for value in self._objects(base, module)
-        )
+            return []
+        return [
+            frame
+            for frame in self.evaluator.contexts(scope)
+            if any(_may_be_same(value, dataset) for value in self._objects(base, frame))
+        ]
 
-    def _objects(self, node: ast.expr, module: Module, depth: int = 4) -> list[Value]:
+    def _objects(self, node: ast.expr, frame: Frame, depth: int = 4) -> list[Value]:
         """What an expression can be; a loader's, subset's or concatenation's datasets are what it was given."""
         if depth == 0:
             return []
         if isinstance(node, ast.Attribute) and node.attr in ("dataset", "datasets"):
             given: list[Value] = []
-            for value in self._objects(node.value, module, depth - 1):
+            for value in self._objects(node.value, frame, depth - 1):
                 source = value.arguments.get(0, node.attr) if isinstance(value, Result) else None
                 given += self.evaluator.of(source) if source is not None else ()
             if given:
                 return given
         holder = _taken_from(node)
         if holder is not None:
-            taken = [v for h in self._objects(holder, module, depth - 1) for v in self._elements(h)]
+            taken = [v for h in self._objects(holder, frame, depth - 1) for v in self._elements(h)]
             if taken:
                 return taken
-        found: list[Value] = []
-        for frame in self.evaluator.contexts(module.scope_of(node)):
-            for value in self.evaluator.values(node, self.evaluator.frame_in(module.scope_of(node), frame)):
-                if isinstance(value, Member) and value.name == "dataset" and isinstance(value.owner, Result):
-                    source = value.owner.arguments.get(0, "dataset")
-                    found += self.evaluator.of(source) if source is not None else ()
-                else:
-                    found.append(value)
-        return found
+        return list(self.evaluator.values(node, self.evaluator.frame_in(frame.module.scope_of(node), frame)))
 
     def _elements(self, value: Value) -> Iterator[Value]:
         if isinstance(value, Collection):
@@ -195,37 +197,20 @@ class KeptWorkers:
 
     # when
 
-    def _comes_later(self, node: ast.AST, module: Module, crossing: Crossing) -> bool:
+    def _comes_later(self, change: ParentChange, crossing: Crossing) -> bool:
         """Whether a change can come when the workers have started, which nobody starts anew with it."""
+        node, module = change.node, change.module
         making = self._places(crossing)
-        if any(isinstance(item, LOOPS) and _holds(item, making) for item in ancestors(node)):
-            return False
-        around = module.scope_of(node).enclosing_function()
-        if module is crossing.module and around is crossing.module.scope_of(crossing.call).enclosing_function():
+        function = module.scope_of(node).enclosing_function()
+        if module is crossing.module and function is module.scope_of(crossing.call).enclosing_function():
             if position(node) < position(crossing.call):
                 return False
-            return any(isinstance(item, LOOPS) for item in ancestors(node)) or _is_iterated_between(crossing, node)
-        if any(isinstance(item, LOOPS) and not _is_over_parts(item, node) for item in ancestors(node)):
-            return True
-        repeated = self._is_repeated(around, making)
-        if repeated is not None:
-            return repeated
+            return bool(_is_repeated(node, making)) or _is_iterated_between(crossing, node)
+        answers = [_is_repeated_on_the_way(node, frame, making) for frame in change.frames]
+        if any(answers) or False in answers:
+            return any(answers)
         by_loader = any(isinstance(n, ast.Attribute) and n.attr == "dataset" for n in ast.walk(node))
-        return by_loader or (around is not None and _EPOCH_HOOK.fullmatch(around.name) is not None)
-
-    def _is_repeated(self, function: Scope | None, making: list[ast.AST], depth: int = 3) -> bool | None:
-        """Whether a loop that does not make the loader calls a function; None where nobody is seen to call it."""
-        callers = self.evaluator.callers.of(function) if function is not None and depth else []
-        for arguments, _ in callers:
-            loops = [item for item in ancestors(arguments.call) if isinstance(item, LOOPS)]
-            if any(_holds(loop, making) for loop in loops):
-                continue
-            if loops:
-                return True
-            outer = arguments.frame.module.scope_of(arguments.call).enclosing_function()
-            if self._is_repeated(outer, making, depth - 1):
-                return True
-        return False if callers else None
+        return by_loader or (function is not None and _EPOCH_HOOK.fullmatch(function.name) is not None)
 
     def _places(self, crossing: Crossing) -> list[ast.AST]:
         """Where the loader is made: the call itself, and the calls of the functions around it."""
@@ -238,6 +223,34 @@ class KeptWorkers:
                 outer = arguments.frame.module.scope_of(arguments.call).enclosing_function()
                 pending.append((outer, depth - 1))
         return found
+
+
+def _is_repeated(node: ast.AST, making: list[ast.AST]) -> bool | None:
+    """Whether the nearest loop around a place repeats it without making the loader anew; None without a loop."""
+    for item in ancestors(node):
+        if isinstance(item, LOOPS) and not _is_over_parts(item, node):
+            return not _holds(item, making)
+    return None
+
+
+def _is_repeated_on_the_way(node: ast.AST, frame: Frame, making: list[ast.AST]) -> bool | None:
+    """The same for all calls that lead to a place; None where nobody is seen to call."""
+    repeated = _is_repeated(node, making)
+    current, is_called = frame, False
+    while repeated is None and current.arguments is not None:
+        is_called = True
+        repeated = _is_repeated(current.arguments.call, making)
+        current = current.arguments.frame
+    return False if repeated is None and is_called else repeated
+
+
+def _may_be_same(value: Value, dataset: Instance) -> bool:
+    """Whether a value is an object of a dataset's class, and is not seen to be made elsewhere."""
+    if not isinstance(value, Instance) or value.cls.scope is not dataset.cls.scope:
+        return False
+    if value.arguments is None or dataset.arguments is None:
+        return True
+    return value.arguments.call is dataset.arguments.call
 
 
 def _holds(loop: ast.AST, nodes: list[ast.AST]) -> bool:

@@ -192,9 +192,9 @@ class Workers:
             for node in module.loads(scope.name) if module is not None else ():
                 assert module is not None
                 reader = module.scope_of(node).enclosing_function()
-                if isinstance(node, ast.Attribute) and reader is not None:
-                    if isinstance(node.value, ast.Name) and node.value.id == receiver_name(reader):
-                        yield reader
+                base = node.value if isinstance(node, ast.Attribute) else None
+                if reader is not None and isinstance(base, ast.Name) and base.id == receiver_name(reader):
+                    yield reader
 
     def are_set_in_worker(self, variable: Global, state: State) -> bool:
         """Whether worker code binds a variable for itself."""
