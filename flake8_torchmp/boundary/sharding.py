@@ -80,6 +80,36 @@ class Sharding:
             return iteration if self.whole(following, receiver) is not None else None
         return self.whole(iteration, receiver)
 
+    def undivided(self, cls: Class) -> tuple[Function, dict[str, str]] | None:
+        """The iteration to divide, with places in it: what is handed out whole, and what draws at random."""
+        iteration = classes.find_method(self.outline, cls, "__iter__")
+        if iteration is None or isinstance(iteration.node, ast.Lambda):
+            return None
+        receiver, module = Instance(cls, None), iteration.scope.module
+        if any(self._knows(inner.scope, other) for inner, other in self.workers.callees(iteration.scope, receiver)):
+            return None
+        if iteration.scope.parent is not cls.scope and any(
+            b"get_worker_info" in self.outline.codebase.data(path)
+            for path in self.outline.codebase.users([module.path])
+        ):
+            return None  # another subclass may have its part already
+        taint = _Taint(self, iteration, receiver)
+        whole = [node for node, value in _handed_out(iteration) if not taint.covers(node, value)]
+        draws = [node for node in body_nodes(iteration.node) if self._is_draw(node, taint)]
+        return iteration, {"whole": _places(whole), "draws": _places(draws)}
+
+    def _is_draw(self, node: ast.AST, taint: _Taint) -> bool:
+        if not isinstance(node, ast.Call):
+            return False
+        frame = self.outline.frame_at(node, taint.module)
+        if any(isinstance(v, External) and random_sources.draws(v.name) for v in self.outline.values(node.func, frame)):
+            return True
+        if isinstance(node.func, ast.Attribute) and (
+            self._is_generator(node.func, frame) or node.func.attr in ("shuffle", "permutation", "permuted")
+        ):
+            return True
+        return any(self._draws(function, receiver) for function, receiver in taint.called(node))
+
     def shards(self, cls: Class) -> bool:
         """Whether the iteration of a class asks who it is for."""
         iteration = classes.find_method(self.outline, cls, "__iter__")
@@ -440,6 +470,10 @@ class _Taint:
 
 
 _ASKING = ast.parse("get_worker_info().id", mode="eval").body
+
+
+def _places(nodes: list[ast.AST]) -> str:
+    return " ".join(f"{getattr(n, 'lineno', 0)}:{getattr(n, 'col_offset', 0)}:{type(n).__name__}" for n in nodes)
 
 
 def _parts(node: ast.expr | None) -> list[ast.expr]:

@@ -82,7 +82,7 @@ from flake8_torchmp.semantics.module import Module, position
 from . import rule
 
 
-@rule("TMP406", "iterable-dataset-not-sharded")
+@rule("TMP406", "iterable-dataset-not-sharded", fix="unsafe")
 def iterable_dataset_not_sharded(module: Module, model: Model) -> Iterator[Finding]:
     for cls in model.datasets.of(module):
         if not model.sharding.is_iterable(cls) or model.datasets.are_used_in_parent_alone(cls):
@@ -96,4 +96,9 @@ def iterable_dataset_not_sharded(module: Module, model: Model) -> Iterator[Findi
             "take a part by torch.utils.data.get_worker_info()"
         )
         way = [Step(module.path, position(cls.node)[0], f"{cls.scope.name} is copied to each worker")]
-        yield model.finding("TMP406", message, scope.node, scope.module, way, cause=f"{scope.place}")
+        undivided = model.sharding.undivided(cls)
+        repair = None
+        if undivided is not None:
+            iteration, places = undivided
+            repair = model.repair("shard_by_worker", iteration.node, iteration.scope.module, **places)
+        yield model.finding("TMP406", message, scope.node, scope.module, way, cause=f"{scope.place}", repair=repair)
