@@ -46,6 +46,22 @@ sys.exit(main(sys.argv[2:]))
 """
 """flake8 with no plugins but its own and those named first: other installed plugins would blur the comparison."""
 
+PARSE = """
+import sys
+import libcst
+for path in sys.argv[1:]:
+    with open(path, "rb") as file:
+        libcst.parse_module(file.read())
+"""
+
+TO_MEND = b"""
+
+def _benchmark(dataset):
+    from torch.utils.data import DataLoader
+    return DataLoader(dataset, num_workers=2, collate_fn=lambda batch: batch)
+"""
+"""What each hundredth file gets to need a fix."""
+
 UNWANTED = ("libcst", "multiprocessing", "sqlite3", "subprocess", "torch")
 
 
@@ -118,6 +134,27 @@ def copy_part(tree: str, files: list[str], step: int, folder: str) -> None:
         shutil.copy(path, target)
 
 
+def measure_fixing(tree: str, files: list[str], repeat: int, folder: str) -> None:
+    """A tree in which each hundredth file needs a fix, and no other."""
+    copy_part(tree, files, 1, folder)
+    run(torchmp("fix", "--unsafe-fixes", folder))
+    copies = [os.path.join(folder, os.path.relpath(path, tree)) for path in files]
+    changed = [path for path in copies if engine.can_matter(Path(path).read_bytes())][: max(1, len(files) // 100)]
+    for path in changed:
+        with open(path, "ab") as file:
+            file.write(TO_MEND)
+    commands = {
+        "check": torchmp("check", "--jobs", "1", "--exit-zero", folder),
+        "parse": [sys.executable, "-c", PARSE, *changed],
+        "fix": torchmp("fix", "--diff", "--jobs", "1", folder),
+    }
+    costs = measure(commands, repeat)
+    check, parse = costs["check"], costs["parse"]
+    base = "torchmp check, and libcst's parse of the changed files"
+    both = Cost(check.seconds + parse.seconds, check.cpu + parse.cpu, max(check.megabytes, parse.megabytes))
+    table(f"Fixing {len(changed)} files of the tree", {base: both, "torchmp fix": costs["fix"]}, base, "at most 1.5")
+
+
 def imports(path: str) -> list[str]:
     """What a check of one file imports of what it should not."""
     done = subprocess.run(
@@ -169,6 +206,7 @@ def main() -> None:
             copy_part(tree, files, step, part)
             memory[name] = run(torchmp("check", "--jobs", "1", "--exit-zero", part))
         table("Memory", {**memory, "the tree": costs[check]}, "half of the tree", "peak MB stays flat")
+        measure_fixing(tree, files, repeat, os.path.join(scratch, "fixing"))
 
     start = {
         "python -c pass": [sys.executable, "-c", "pass"],
