@@ -4,7 +4,7 @@ With it go the statements before it that only serve it, and all behind it that i
 guard takes them up, else a new one stands where the last of them stood. Definitions, imports and constants that
 functions read stay outside, where a spawned child finds them. Comments and blank lines go along. A test that was meant
 as a guard is replaced by one that is. Safe where no other module of the project imports this one. Refused where it is
-an import that starts the processes, and where other code shares the lines.
+an import that starts the processes, where other code shares the lines, and in a notebook of `# %%` cells.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from .change import Change, Edit, NotFixable
 from .document import Document, Documents
 from .outline import Outline, is_function, outline_of
 
+_CELL = re.compile(r"^# ?%%", re.MULTILINE)
 TEST = '__name__ == "__main__"'
 HEADER = f"if {TEST}:"
 
@@ -38,6 +39,8 @@ SEEDS = frozenset("manual_seed manual_seed_all seed seed_everything set_seed fix
 
 def change(repair: Repair, documents: Documents) -> Change:
     document = documents[repair.path]
+    if _CELL.search(document.text):
+        raise NotFixable("the file is a notebook: its cells cannot stand under a guard")
     outline = outline_of(document)
     place = outline.offset(repair.line, repair.column)
     run = Run(document, statement_at(outline, place))

@@ -235,3 +235,8 @@ def test_a_library_asks_before_it_sets_the_start_method() -> None:
     text = 'import mp\n\nmp.set_start_method("spawn")\n'
     result = changed("start_method_once", text, 'mp.set_start_method("spawn")', imported="runs.py")
     assert "if mp.get_start_method(allow_none=True) is None:\n    mp.set_start_method" in result.text
+
+
+def test_cells_of_a_notebook_stay_where_they_are() -> None:
+    text = "# %%\nimport torch\n# %%\nfor batch in loader:\n    print(batch)\n"
+    assert "cells" in reason("main_guard", "for batch", text)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FIXABLE = {rule.code for rule in rules.all_rules() if rule.fix}
+DROPPING = {"opened_per_process"}
+"""Codemods after which a statement is no more, and neither are comments behind it."""
 NAMES = {"loader": "загрузчик", "dataset": "données", "batch": "パッチ", "data": "größe"}
 
 
@@ -142,25 +144,27 @@ def layouts(draw: st.DrawFn) -> bytes:
     return data
 
 
-def fixed(folder: Path, data: bytes, unsafe: bool) -> tuple[bytes, int]:
-    """The file after it, and how many fixes were made."""
+def fixed(folder: Path, data: bytes, unsafe: bool) -> tuple[bytes, set[str]]:
+    """The file after it, and the codemods that changed it."""
     (folder / "main.py").write_bytes(data)
     outcome = mended_in(folder, unsafe)
     ((_, new),) = outcome.files.values() if outcome.files else (((b"", data)),)
-    return new, len(outcome.fixes)
+    return new, {fix.finding.repair.codemod for fix in outcome.fixes if fix.finding.repair}
 
 
 @given(data=layouts(), unsafe=st.booleans())
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_every_fix(data: bytes, unsafe: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(os.path.realpath(name))
         (folder / "setup.cfg").touch()
-        new, count = fixed(folder, data, unsafe)
+        new, codemods = fixed(folder, data, unsafe)
         compile(new, "main.py", "exec")
-        assert fixed(folder, new, unsafe) == (new, 0), "twice is once"
-        assert (count > 0) == (new != data)
+        assert fixed(folder, new, unsafe) == (new, set()), "twice is once"
+        assert bool(codemods) == (new != data)
         unchanged_as_they_were(data, new)
+        if not codemods & DROPPING:
+            assert sorted(comments_in(data)) == sorted(comments_in(new))
         (folder / "main.py").write_bytes(data)
         (folder / "p").write_bytes(patch("main.py", data, new))
         if new != data:
@@ -172,14 +176,13 @@ def test_every_fix(data: bytes, unsafe: bool) -> None:
 
 
 def unchanged_as_they_were(data: bytes, new: bytes) -> None:
-    """Encoding, byte-order mark, line ends and comments."""
+    """Encoding, byte-order mark and line ends."""
     assert source.encoding(new) == source.encoding(data)
     assert new.startswith(b"\xef\xbb\xbf") == data.startswith(b"\xef\xbb\xbf")
     if b"\r\n" in data:
         assert b"\n" not in new.replace(b"\r\n", b"")
     else:
         assert b"\r" not in new
-    assert sorted(comments_in(data)) == sorted(comments_in(new))
 
 
 def comments_in(data: bytes) -> list[str]:
