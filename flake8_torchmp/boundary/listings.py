@@ -59,6 +59,8 @@ class _Place(NamedTuple):
     node: ast.AST
     module: Module
     way: tuple[Hop, ...]
+    part: int | None = None
+    """Where it stands in the tuple that the node gives, if the node gives one."""
 
 
 class Listings:
@@ -155,16 +157,19 @@ class _Flow:
         while self.pending and steps < MOST_STEPS:
             steps += 1
             place = self.pending.pop(0)
-            if id(place.node) not in self.seen:
-                self.seen.add(id(place.node))
+            key = (id(place.node), place.part)
+            if key not in self.seen:
+                self.seen.add(key)
                 found = self._step(place)
                 if found:
                     return found, (*place.way, Hop(place.node, place.module, f"is the index of {found}"))
         return None
 
-    def _go(self, node: ast.AST, place: _Place, text: str = "", module: Module | None = None) -> None:
+    def _go(
+        self, node: ast.AST, place: _Place, text: str = "", module: Module | None = None, part: int | None = None
+    ) -> None:
         way = (*place.way, Hop(node, module or place.module, text)) if text else place.way
-        self.pending.append(_Place(node, module or place.module, way))
+        self.pending.append(_Place(node, module or place.module, way, part))
 
     def _step(self, place: _Place) -> str:
         """Follows an ordered value one step up; the dataset if that is where it ends."""
@@ -184,6 +189,9 @@ class _Flow:
             return self._comprehension(parent, place)
         elif isinstance(parent, ast.For | ast.AsyncFor) and parent.iter is node:
             return self._loop(parent, place)
+        elif isinstance(parent, ast.Tuple) and isinstance(up(parent), ast.Return | ast.Assign):
+            is_plain = not any(isinstance(element, ast.Starred) for element in parent.elts)
+            self._go(parent, place, part=parent.elts.index(node) if is_plain else None)
         elif isinstance(parent, ast.BoolOp | ast.IfExp | ast.List | ast.Tuple | ast.Starred | ast.Await) or (
             isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add)
         ):
@@ -197,7 +205,7 @@ class _Flow:
             self._bound(parent.target, place)
         elif isinstance(parent, ast.Assign):
             for target in parent.targets:
-                self._bound(target, place)
+                self._bound(_part_of(target, place.part), place)
         elif isinstance(parent, ast.AnnAssign | ast.AugAssign):
             self._bound(parent.target, place)
         elif isinstance(parent, ast.withitem) and parent.context_expr is node:
@@ -371,9 +379,9 @@ class _Flow:
 
     def _returned(self, place: _Place) -> str:
         scope = place.module.scope_of(place.node).enclosing_function()
-        if scope is None or isinstance(scope.node, ast.Lambda) or ("returned", id(scope)) in self.seen:
+        if scope is None or isinstance(scope.node, ast.Lambda) or ("returned", id(scope), place.part) in self.seen:
             return ""
-        self.seen.add(("returned", id(scope)))
+        self.seen.add(("returned", id(scope), place.part))
         dataset, method = self.listings.dataset_sampling_in(scope)
         if dataset and method == "__iter__" and scope.name == "__iter__":
             return dataset
@@ -383,8 +391,15 @@ class _Flow:
                     self._go(load, place, dotted(load))
         for arguments, _ in self.evaluator.callers.of(scope):
             if isinstance(arguments.call, ast.Call):
-                self._go(arguments.call, place, f"{scope.name}()", arguments.frame.module)
+                self._go(arguments.call, place, f"{scope.name}()", arguments.frame.module, place.part)
         return ""
+
+
+def _part_of(target: ast.expr, part: int | None) -> ast.expr:
+    """The target that gets one part of a tuple."""
+    if part is None or not isinstance(target, ast.Tuple | ast.List) or len(target.elts) <= part:
+        return target
+    return target if any(isinstance(element, ast.Starred) for element in target.elts) else target.elts[part]
 
 
 def _is_sorted_there(load: ast.AST) -> bool:

@@ -221,7 +221,11 @@ class Workers:
                 kind = "initializer"
             is_dataset = crossing.parameter.role == "dataset"
             is_daemon = self.daemons.of_crossing(crossing)
+            is_called = crossing.api.kind != "loader" and crossing.parameter.role == "function"
+            given = [value.key for value in self.evaluator.of(crossing.source)] if is_called else []
             for hanging in crossing.hanging if crossing.has_workers else ():
+                if is_called and isinstance(hanging.value, Instance) and hanging.value.key not in given:
+                    continue  # only comes along with a method or a partial
                 if is_dataset and isinstance(hanging.value, Instance):
                     yield from self._sample_roots(hanging.value.cls, crossing.methods)
                 for function, receiver in self._functions(hanging.value):

@@ -199,6 +199,9 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         yield UNKNOWN
 
 
+ITERATORS = frozenset(f"builtins.{name}" for name in "enumerate filter map reversed zip".split())
+
+
 def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
     """What a loop over a result gives: `enumerate(xs)`, `zip(xs, ys)`, `d.items()`."""
     name = value.name.removesuffix("()")

@@ -346,6 +346,8 @@ class Evaluator:
                     and value.kind in ("tuple", "list")
                 ):
                     found += (along(inner, value) for inner in self.of(value.entries[index].source))
+                elif isinstance(value, Result) and value.name.removesuffix("()") in builtin.ITERATORS:
+                    found += builtin.iterated(self, value)
                 elif isinstance(value, Result):
                     found.append(Member(value, "[…]"))
                 else:
