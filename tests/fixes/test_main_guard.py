@@ -238,5 +238,5 @@ def test_a_library_asks_before_it_sets_the_start_method() -> None:
 
 
 def test_cells_of_a_notebook_stay_where_they_are() -> None:
-    text = "# %%\nimport torch\n# %%\nfor batch in loader:\n    print(batch)\n"
-    assert "cells" in reason("main_guard", "for batch", text)
+    text = "# %%\nimport torch\n# %%\nSUM = fit()\n"
+    assert "cells" in reason("main_guard", text, "fit()")
