@@ -137,6 +137,8 @@ class Holdings:
                         owners=(*held.owners, value),
                         attributes=(*held.attributes, extra.label),
                         is_dropped=held.is_dropped or drops(extra.label),
+                        node=extra.source.node,
+                        module=extra.source.frame.module,
                     )
         if classes.is_record(self.evaluator, value.cls):
             for attribute in classes.fields(self.evaluator, value.cls):

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.flow import LOOPS
+from flake8_torchmp.semantics.module import Module, ancestors, dotted, position, up
 from flake8_torchmp.semantics.values import Constant, Hop, Instance, Value
 
 from .apis import Api
@@ -122,6 +123,8 @@ class Resources:
                 values = list(self.evaluator.elements(tuple(values)))
             place = (crossing.source.node, crossing.source.frame.module, crossing.text)
             for holding in self.holdings.of(values):
+                if _is_stored_later(holding, crossing.call, module):
+                    continue
                 is_of_dataset = role == "dataset" or any(self.datasets.is_dataset(o.cls) for o in holding.owners)
                 uses = (crossing.call, *holding.uses)
                 yield HeldOver(holding, place, crossing.api, role, crossing.methods, uses, is_of_dataset)
@@ -205,3 +208,20 @@ def is_in_memory(node: ast.AST, evaluator: Evaluator, module: Module) -> bool:
         return False
     values = evaluator.values(node.args[0], evaluator.frame_at(node, module))
     return any(isinstance(value, Constant) and value.value == ":memory:" for value in values)
+
+
+def _is_stored_later(holding: Holding, call: ast.Call, module: Module) -> bool:
+    """Whether the function that makes a process, or hands a task over, stores something only after that."""
+    node = holding.node
+    if node is None or holding.module is not module or module.scope_of(node) is not module.scope_of(call):
+        return False
+    if position(node) <= position(call) or any(outer is call for outer in ancestors(node)):
+        return False
+    holder = up(node)
+    stored = {dotted(target) for target in holder.targets} if isinstance(holder, ast.Assign) else set()
+    for start in module.calls.get("start", ()):
+        is_here = module.scope_of(start) is module.scope_of(call) and position(start) > position(node)
+        if is_here and isinstance(start.func, ast.Attribute) and dotted(start.func.value) not in stored:
+            return False
+    loops = [outer for outer in ancestors(node) if isinstance(outer, LOOPS)]
+    return not any(outer in loops for outer in ancestors(call))

@@ -92,7 +92,8 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.resources import HeldOver
 from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.flow import LOOPS
+from flake8_torchmp.semantics.module import COMPREHENSIONS, Module, ancestors, up
 from flake8_torchmp.semantics.values import Collection, Result
 
 from . import rule
@@ -105,7 +106,7 @@ def unpicklable_state(module: Module, model: Model) -> Iterator[Finding]:
             continue
         holding = held.holding
         what = model.unpicklables.text_of(held.value, holding.node, holding.module)
-        if not what or (what == "a process" and held.api.kind != "task") or any(model.openers.handles(held.value)):
+        if not what or (what == "a process" and not _may_run(held)) or any(model.openers.handles(held.value)):
             continue
         node, place = _place(held)
         function = place.scope_of(node).enclosing_function()
@@ -117,6 +118,18 @@ def unpicklable_state(module: Module, model: Model) -> Iterator[Finding]:
             f"make it in the worker, or leave it out in __getstate__"
         )
         yield model.finding("TMP305", message, node, place, model.steps(held.way, held.place))
+
+
+def _may_run(held: HeldOver) -> bool:
+    """Whether a process that goes along was started before: it can be pickled until then, by another one's start."""
+    if held.api.kind != "process":
+        return held.api.kind == "task"
+    node = held.holding.node
+    if node is None or held.role == "object":
+        return False
+    return isinstance(node, COMPREHENSIONS) or (
+        isinstance(up(node), ast.Call) and any(isinstance(outer, LOOPS) for outer in ancestors(node))
+    )
 
 
 def _place(held: HeldOver) -> tuple[ast.AST, Module]:
