@@ -54,6 +54,47 @@ class Seeds:
                 found = seeding.call
         return None if found is not None and _is_meant(worker) else found
 
+    def remedy(self, worker: WorkerFunction, module: Module) -> dict[str, str] | None:
+        """What a fix has to know: the seeds of a function, and what it is given that differs between workers."""
+        scope = worker.scope
+        seedings = self.of(scope, makes=worker.kind != "dataset")
+        places = [f"{s.lineno}:{s.col_offset}:{type(s).__name__}" for seeding in seedings for s in seeding.seeds]
+        own = [p.name for p in parameters(scope.node).values() if p.kind == "positional"]  # type: ignore[arg-type]
+        own = [name for name in own if name != receiver_name(scope)]
+        of_loader = "worker_init_fn" in worker.reached_from
+        given, where = "", "loader" if of_loader else "process"
+        if worker.kind == "dataset" and scope.name == "__getitem__":
+            given = own[0] if own else ""
+        elif worker.kind == "dataset" and scope.name == "__iter__":
+            where = "loader"
+        elif worker.kind in ("dataset", "collate"):
+            where = "sample"
+            if any(isinstance(self._project_function(seeding.call, scope.module), Function) for seeding in seedings):
+                return None  # it may do more than seed
+        elif of_loader or worker.kind == "spawn":
+            bound = self._bound_in(module, scope)
+            rest = [name for name in own if bound is not None and name not in bound]
+            given = rest[0] if rest else ""
+        changed = [b for b in scope.bindings.get(given, ()) if b.kind != "parameter"]
+        return None if changed else {"seeds": " ".join(places), "given": given, "where": where}
+
+    def _project_function(self, call: ast.Call, module: Module) -> Value | None:
+        values = self.outline.values(call.func, self.outline.frame_at(call, module))
+        return next(
+            (v.function if isinstance(v, Method) else v for v in values if isinstance(v, Function | Method)), None
+        )
+
+    def _bound_in(self, module: Module, scope: Scope) -> set[str] | None:
+        """The parameters that a partial has bound of a function which is itself handed over; None for another."""
+        found: set[str] | None = None
+        for crossing in self.workers.crossings.of(module):
+            if crossing.parameter.keyword == "worker_init_fn" or crossing.api.kind == "spawn":
+                for hanging in crossing.hanging:
+                    for function, names in _bound_by(hanging.value):
+                        if function.scope is scope:
+                            found = (found or set()) | names
+        return found
+
     def of(self, scope: Scope, *, makes: bool = False) -> list[Seeding]:
         """The calls of a function that seed, also through a function of the project, or that make a generator."""
         module = scope.module

@@ -88,7 +88,7 @@ WAYS_OUT = {
 }
 
 
-@rule("TMP405", "constant-seed-in-worker")
+@rule("TMP405", "constant-seed-in-worker", fix="unsafe")
 def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     fixed = None
     for worker in model.workers.of(module):
@@ -108,4 +108,6 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             f"{worker.scope.name}() seeds every worker alike ({worker.reached_from}), so they all draw the same: "
             f"{WAYS_OUT[worker.kind]}"
         )
-        yield model.finding("TMP405", message, call, worker.scope.module, cause=f"{worker.scope.place}")
+        notes = model.seeds.remedy(worker, module)
+        repair = model.repair("seed_per_worker", call, worker.scope.module, **notes) if notes is not None else None
+        yield model.finding("TMP405", message, call, worker.scope.module, cause=f"{worker.scope.place}", repair=repair)
