@@ -281,6 +281,7 @@ class _Mending:
                 raise Refused(f"the result would not compile: {problem_there}")
         project = self._make_project(contents)
         seeds = self._near(project, list(edits))
+        seeds += [path for path in edits if path in self._by_seed and path not in seeds]  # what was one may be none now
         again = {seed: project.findings_from(seed) for seed in seeds}
         trial = _Trial(project, contents, {**self._by_seed, **again})
         change = self._difference(seeds, trial, edits)

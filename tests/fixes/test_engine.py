@@ -257,3 +257,14 @@ def test_what_a_fix_would_bring_is_mended_with_it() -> None:
     refused = mended({**before, "work.py": before["work.py"].replace("print(1)", "locals()")}, unsafe=True)
     assert refused.files["run.py"] == before["run.py"]
     assert "it would bring TMP301" in refused.left[0].reason
+
+
+def test_a_file_that_can_start_nothing_any_more_has_no_finding() -> None:
+    """Before its call stood under the guard, the file was looked at for what it calls in other files."""
+    files = {
+        "run.py": "from study import fit\n\nfit(3)\n",
+        "study.py": "import torch.multiprocessing as mp\n\n\ndef work(rank):\n    print(rank)\n\n\ndef fit(n):\n    mp.spawn(work, nprocs=n)\n",
+    }
+    result = mended(files)
+    assert result.files["run.py"] == 'from study import fit\n\nif __name__ == "__main__":\n    fit(3)\n'
+    assert not result.left
