@@ -263,7 +263,8 @@ def test_a_file_that_can_start_nothing_any_more_has_no_finding() -> None:
     """Before its call stood under the guard, the file was looked at for what it calls in other files."""
     files = {
         "run.py": "from study import fit\n\nfit(3)\n",
-        "study.py": "import torch.multiprocessing as mp\n\n\ndef work(rank):\n    print(rank)\n\n\ndef fit(n):\n    mp.spawn(work, nprocs=n)\n",
+        "study.py": "import torch.multiprocessing as mp\n\n\ndef work(rank):\n    print(rank)\n\n\n"
+        "def fit(n):\n    mp.spawn(work, nprocs=n)\n",
     }
     result = mended(files)
     assert result.files["run.py"] == 'from study import fit\n\nif __name__ == "__main__":\n    fit(3)\n'
