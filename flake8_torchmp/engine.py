@@ -131,7 +131,7 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
     causes: set[tuple[str, str, str]] = set()
     places: set[tuple[str, int, int, str]] = set()
     kept: list[Finding] = []
-    for finding in sorted(findings):
+    for finding in sorted(findings, key=lambda finding: finding[:10]):  # a repair has no order
         place = (finding.path, finding.line, finding.column, finding.code)
         cause = (finding.path, finding.code, finding.cause)
         if place in places or (finding.cause and cause in causes):
