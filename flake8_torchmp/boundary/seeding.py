@@ -76,7 +76,18 @@ class Seeds:
             rest = [name for name in own if bound is not None and name not in bound]
             given = rest[0] if rest else ""
         changed = [b for b in scope.bindings.get(given, ()) if b.kind != "parameter"]
-        return None if changed else {"seeds": " ".join(places), "given": given, "where": where}
+        notes = {"seeds": " ".join(places), "given": given, "where": where, "default": self._default(seedings, scope)}
+        return None if changed else notes
+
+    def _default(self, seedings: list[Seeding], scope: Scope) -> str:
+        """`seed=42` where the only call leaves the seed to the default of a function of the project."""
+        call, seeds = seedings[0] if len(seedings) == 1 else (None, ())
+        if call is None or len(seeds) != 1 or any(node is seeds[0] for node in ast.walk(call)):
+            return ""
+        function = self._project_function(call, scope.module)
+        if not isinstance(function, Function) or not isinstance(seeds[0], ast.Constant):
+            return ""
+        return f"{next(iter(self.seeding_parameters(function.scope)))}={seeds[0].value!r}"
 
     def _project_function(self, call: ast.Call, module: Module) -> Value | None:
         values = self.outline.values(call.func, self.outline.frame_at(call, module))

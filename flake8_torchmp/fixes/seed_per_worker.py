@@ -33,6 +33,7 @@ class _Seeds:
         self.outline = outline_of(document)
         notes = dict(repair.notes)
         self.where, self.given = notes["where"], notes["given"]
+        self.default = notes["default"]
         self.at = document.node(repair, cst.Call)
         self.call = self.outline.node(repair, ast.Call)
         self.function: Any = self._function()
@@ -48,6 +49,8 @@ class _Seeds:
         return node
 
     def change(self) -> Change:
+        if self.default:
+            return self._given_to_helper()
         if not self.seeds:
             raise NotFixable("the seed is not found")
         if self.where == "sample":
@@ -61,6 +64,19 @@ class _Seeds:
             if edit not in self.edits:
                 self.edits.append(edit)
         return Change(tuple(self.edits), False, f"the seed takes {part}")
+
+    def _given_to_helper(self) -> Change:
+        """The call says what it left to a default."""
+        if not self.given:
+            raise NotFixable("the seed is the default of a function that others call")
+        name, _, value = self.default.partition("=")
+        if not value.isdigit():
+            raise NotFixable("the seed is no whole number")
+        text = f"{name}={self.given}" if value == "0" else f"{name}={value} + {self.given}"
+        arguments = [*self.call.args, *(keyword.value for keyword in self.call.keywords)]
+        place = max(self.outline.end(one) for one in arguments) if arguments else self.outline.end(self.call) - 1
+        edit = self.document.inserted(place, f", {text}" if arguments else text)
+        return Change((edit,), False, f"the seed takes {self.given}")
 
     def _of_worker(self) -> str:
         module, name = OF_WORKER[self.where]

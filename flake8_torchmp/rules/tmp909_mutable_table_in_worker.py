@@ -60,17 +60,19 @@ on a line that is reported.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.object_state import is_mutable
-from flake8_torchmp.findings import Finding
+from flake8_torchmp.boundary.state import Global
+from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.module import Module
 
 from . import rule
 
 
-@rule("TMP909", "mutable-table-in-worker")
+@rule("TMP909", "mutable-table-in-worker", fix="unsafe")
 def mutable_table_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     state = model.state
     for worker in model.workers.of(module):
@@ -83,4 +85,14 @@ def mutable_table_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 f"worker code ({worker.reached_from}) reads the global {variable.name}, which nothing changes today "
                 "but could: make it a tuple, a frozenset or a MappingProxyType"
             )
-            yield model.finding("TMP909", message, node, worker.scope.module, cause=variable.text)
+            repair = _repair(model, variable)
+            yield model.finding("TMP909", message, node, worker.scope.module, cause=variable.text, repair=repair)
+
+
+def _repair(model: Model, variable: Global) -> Repair | None:
+    made = variable.bindings[0].value if len(variable.bindings) == 1 else None
+    if not isinstance(made, ast.List | ast.Dict | ast.Set):
+        return None
+    naming = model.codebase.mentioning(variable.name, variable.module.path)
+    elsewhere = any(path != variable.module.path for path in naming)
+    return model.repair("frozen_table", made, variable.module, elsewhere="yes" if elsewhere else "")

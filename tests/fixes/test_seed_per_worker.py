@@ -33,6 +33,7 @@ OF_LOADER = [
         "seed",
         "seed_all(SEED + i)",
     ),
+    ("def fix(s=42):\n    random.seed(s)\n\n\ndef seed(i):\n    fix()", "seed", "fix(s=42 + i)"),
     ("", "lambda i: random.seed(SEED)", "random.seed(SEED + i)"),
 ]
 
