@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import Change, Module, Scope, ancestors, last_name, position
+from flake8_torchmp.semantics.module import Change, Module, Scope, ancestors, body_nodes, last_name, position, up
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
@@ -47,6 +47,9 @@ TENSORS = frozenset(f"torch.{name}" for name in "zeros ones empty full tensor ze
 READING_WHOLE = frozenset("load loads safe_load full_load readlines splitlines glob listdir to_dict tolist".split())
 READING = READING_WHOLE | frozenset("open rglob iglob iterdir walk scandir reader DictReader iterrows".split())
 """Functions and methods that read as many Python objects as there are in a file or folder."""
+
+
+FILLING = frozenset("append extend add update setdefault insert appendleft".split())
 
 
 class LostChange(NamedTuple):
@@ -211,9 +214,36 @@ class ObjectState:
             for function, shift in (f for c in targets for h in c.hanging for f in _function(h.value)):
                 for name, given in self._given(crossing, function, shift):
                     if self._is_copied(given, crossing) and self._changes(function, name):
-                        read = self._read_after(given, crossing)
+                        read = self._read_after(given, crossing, _keys_set(function, name))
                         if read is not None:
                             yield crossing, ast.unparse(given), read
+        for crossing in found:
+            for hanging in crossing.hanging if crossing.parameter.keyword == "target" else ():
+                if isinstance(hanging.value, Method) and isinstance(hanging.value.receiver, Instance):
+                    for attribute, read in self._filled_attributes(hanging.value.receiver, hanging.value.function):
+                        yield crossing, f"its object's {attribute}", read
+
+    def _filled_attributes(self, receiver: Instance, function: Function) -> Iterator[tuple[str, ast.AST]]:
+        """The containers of its own object that a process target alone fills, and that the parent reads."""
+        for change, attribute in self.own_changes(function.scope):
+            if not (change.kind == "item" or (change.kind == "method" and change.name in FILLING)):
+                continue
+            if not self.is_plain(receiver, attribute) or self._is_filled_by_parent(receiver.cls, attribute):
+                continue
+            read = next(self._reads_in_parent(receiver.cls, attribute), None)
+            if read is not None:
+                yield attribute, read[0]
+
+    def _is_filled_by_parent(self, cls: Class, attribute: str) -> bool:
+        for item in classes.project_classes(self.outline, cls):
+            for bindings in item.scope.bindings.values():
+                for binding in bindings:
+                    method = item.scope.module.scopes.get(binding.node) if binding.kind == "def" else None
+                    if method is None or method.name == "__init__" or self.workers.runs(method):
+                        continue
+                    if any(name == attribute for _, name in self.own_changes(method)):
+                        return True
+        return False
 
     def _given(self, crossing: Crossing, function: Function, shift: int) -> Iterator[tuple[str, ast.expr]]:
         names = [p.name for p in parameters(function.node).values() if p.index is not None][shift:]
@@ -248,7 +278,16 @@ class ObjectState:
             for call in module.calls.get("share_memory_", ())
         )
 
-    def _changes(self, function: Function, name: str) -> bool:
+    def _changes(self, function: Function, name: str, depth: int = 2) -> bool:
+        """Whether a function changes a parameter, or a function does to which it hands that on."""
+        for call in body_nodes(function.node) if depth else ():
+            if isinstance(call, ast.Call) and any(isinstance(a, ast.Name) and a.id == name for a in call.args):
+                place = next(n for n, a in enumerate(call.args) if isinstance(a, ast.Name) and a.id == name)
+                for value in self.outline.values(call.func, self.outline.frame_at(call, function.scope.module)):
+                    for inner, shift in _function(value):
+                        names = [p.name for p in parameters(inner.node).values() if p.index is not None][shift:]
+                        if place < len(names) and self._changes(inner, names[place], depth - 1):
+                            return True
         changes = function.scope.module.changes.get(name, ())
         if any(self.state._is_parameter(name, change, function.scope) for change in changes):
             return True
@@ -258,13 +297,15 @@ class ObjectState:
             if isinstance(change.target, ast.Subscript | ast.Attribute)
         )
 
-    def _read_after(self, given: ast.expr, crossing: Crossing) -> ast.AST | None:
+    def _read_after(self, given: ast.expr, crossing: Crossing, keys: set[object] | None) -> ast.AST | None:
         module = crossing.module
         calls = {id(c.call) for c in self.crossings.of(module)}
         name = given.id if isinstance(given, ast.Name) else given.attr if isinstance(given, ast.Attribute) else ""
         around = module.scope_of(crossing.call).enclosing_function()
         for node in module.loads(name):
             if any(id(item) in calls for item in ancestors(node)) or self.state.is_changed_by_read(node, module):
+                continue
+            if keys is not None and _key_read(node) not in {None, *keys}:
                 continue
             function = module.scope_of(node).enclosing_function()
             if isinstance(given, ast.Name):
@@ -275,6 +316,27 @@ class ObjectState:
                     continue
                 return node
         return None
+
+
+def _keys_set(function: Function, name: str) -> set[object] | None:
+    """The keys under which a function puts something into a parameter, if all are spelled out."""
+    module = function.scope.module
+    changes = [
+        c for c in module.changes.get(name, ()) if module.scope_of(c.node).enclosing_function() is function.scope
+    ]
+    keys = [getattr(c.node, "slice", None) if c.kind == "item" else None for c in changes]
+    constants = [key.value for key in keys if isinstance(key, ast.Constant)]
+    return set(constants) if changes and len(constants) == len(keys) else None
+
+
+def _key_read(node: ast.AST) -> object:
+    """The key of `given["key"]` or `given.get("key")`, or None."""
+    holder: Any = up(node)
+    key = holder.slice if isinstance(holder, ast.Subscript) and holder.value is node else None
+    if isinstance(holder, ast.Attribute) and holder.attr == "get":
+        call = up(holder)
+        key = call.args[0] if isinstance(call, ast.Call) and call.args else None
+    return key.value if isinstance(key, ast.Constant) else None
 
 
 def _function(value: Value) -> Iterator[tuple[Function, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -13,9 +14,11 @@ from flake8_torchmp.semantics.flow import never_continues, reaching
 from flake8_torchmp.semantics.module import FUNCTIONS, Module, ancestors, last_name, root_name, up
 from flake8_torchmp.semantics.values import Constant, Instance, Result, Value
 
+from . import apis
 from .crossings import Crossings
 from .ecosystem import has_no_workers
 
+_TAKES = re.compile(rb"\bnext\(\s*iter\(|\b__next__\b")
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 Loop = ast.For | ast.AsyncFor | ast.While
 
@@ -41,7 +44,16 @@ class Restarts:
         self.crossings = crossings
 
     def of(self, module: Module) -> Iterator[Restart]:
-        for call in module.calls_of("next"):
+        """The restarts in a module, and in those that it imports which name no loader themselves."""
+        yield from self._in(module)
+        codebase = self.evaluator.codebase
+        for path in codebase.reachable([module.path]):
+            if path != module.path and codebase.matches(path, _TAKES) and not codebase.matches(path, apis.WORDS):
+                helper = codebase.module(path)
+                yield from self._in(helper) if helper is not None else ()
+
+    def _in(self, module: Module) -> Iterator[Restart]:
+        for call in [*module.calls_of("next"), *module.calls.get("__next__", ())]:
             taken = self._taken(call, module)
             if taken is None:
                 continue
@@ -51,9 +63,12 @@ class Restarts:
 
     def _taken(self, call: ast.Call, module: Module) -> _Taken | None:
         """`next(iter(loader))`, or `next(it)` right where `it = iter(loader)` was made."""
-        if not call.args or not isinstance(call.func, ast.Name):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "__next__":
+            iterator = call.func.value
+        elif call.args and isinstance(call.func, ast.Name):
+            iterator = call.args[0]
+        else:
             return None
-        iterator = call.args[0]
         if isinstance(iterator, ast.Name):
             scope = self.evaluator.scope_binding(iterator.id, module.scope_of(iterator))
             bindings = (
@@ -70,6 +85,10 @@ class Restarts:
 
     def _is_repeated(self, call: ast.Call, module: Module) -> bool:
         """Whether a loop takes one batch after the other so, itself or by a function that it calls."""
+        comprehension = _comprehension_around(call)
+        if comprehension is not None:
+            bound = {n.id for g in comprehension.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+            return not _names_in(call) & bound
         loop = _loop_around(call)
         if loop is not None:
             return _takes_each_time(call, loop) and not self._iterates_loaders(loop, module)
@@ -172,6 +191,18 @@ def _loop_around(node: ast.AST) -> Loop | None:
         if isinstance(parent, FUNCTIONS):
             return None
         if isinstance(parent, LOOPS) and child in parent.body:
+            return parent
+        child = parent
+    return None
+
+
+def _comprehension_around(node: ast.AST) -> Any:
+    """The comprehension that makes one element of a node."""
+    child = node
+    for parent in ancestors(node):
+        if isinstance(parent, ast.stmt | ast.Lambda | ast.comprehension):
+            return None
+        if isinstance(parent, ast.ListComp | ast.SetComp | ast.GeneratorExp) and child is parent.elt:
             return parent
         child = parent
     return None

@@ -35,7 +35,7 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis, random_sources
 from .datasets import Datasets
-from .workers import Workers
+from .workers import Workers, is_property
 
 DEEPEST = 4
 WRAPPERS = frozenset(
@@ -335,7 +335,7 @@ class _Taint:
         if isinstance(node, ast.Attribute):
             if self._is_info(node.value):
                 return node.attr in WHO
-            return self._is_stored(node) or self.depends(node.value)
+            return self._is_stored(node) or self._is_told_by_property(node) or self.depends(node.value)
         if isinstance(node, ast.Name):
             return self._is_named(node)
         if isinstance(node, ast.Call):
@@ -378,6 +378,15 @@ class _Taint:
             )
         finally:
             sharding._running.pop()
+
+    def _is_told_by_property(self, node: ast.Attribute) -> bool:
+        """`self.shard`, where a property of that name asks who it is for."""
+        if not isinstance(self.receiver, Instance) or not isinstance(node.value, ast.Name):
+            return False
+        if node.value.id != receiver_name(self.scope):
+            return False
+        method = classes.find_method(self.sharding.outline, self.receiver.cls, node.attr)
+        return method is not None and is_property(method.scope) and self._answers(method, self.receiver)
 
     def _makes_generator(self, call: ast.Call) -> bool:
         name = last_name(call.func)
