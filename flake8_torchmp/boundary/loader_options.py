@@ -71,6 +71,7 @@ class LoaderOptions:
         names = frozenset(("num_workers", *(_names_of(count, counts) if count is not None else ())))
         for value in values:
             holding = [*_facts(value, source), *_facts_at(call.node)]
+            holding += [fact for item in holding for fact in self._named_test(item, call.module)]
             answers = {_without_workers(fact.test, names) is fact.holds for fact in holding if _decides(fact, names)}
             if False in answers:
                 continue
@@ -85,6 +86,15 @@ class LoaderOptions:
                 way = (*value.way, *(hop for zero in counts if _is_zero(zero) for hop in zero.way))
                 yield LoaderOption(name, node, module, way, kind, call, source.node)
                 return
+
+    def _named_test(self, fact: Condition, module: Module) -> Iterator[Condition]:
+        """What `has_workers` says, after `has_workers = workers > 0`."""
+        if not isinstance(fact.test, ast.Name):
+            return
+        scope = self.evaluator.scope_binding(fact.test.id, module.scope_of(fact.test))
+        bindings = scope.bindings[fact.test.id] if scope is not None else []
+        if len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None:
+            yield from facts(Condition(bindings[0].value, fact.holds))
 
     def _kind(self, count: Source | None, counts: Sequence[Value], holding: list[Condition]) -> str:
         if count is None:
