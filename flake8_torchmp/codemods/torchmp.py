@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+from abc import abstractmethod
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from functools import cache
@@ -27,8 +28,10 @@ _NOWHERE = os.path.join(os.sep, "torchmp: standard input")
 
 
 class Command(CodemodCommand):
-    codemod = ""
-    """The module of `fixes` whose changes it makes; all of them where it names none."""
+    @property
+    @abstractmethod
+    def codemod(self) -> str:
+        """The module of `fixes` whose changes it makes; all of them where it names none."""
 
     def __init__(self, context: CodemodContext, unsafe_fixes: bool = False) -> None:
         super().__init__(context)
@@ -80,6 +83,7 @@ def _project(root: str, settings: Settings) -> Project:
 
 
 class FixCommand(Command):
+    codemod = ""
     DESCRIPTION = "Mends all that torchmp finds and knows how to mend safely."
 
 

@@ -86,6 +86,7 @@ def test_listed_and_run_by_libcst(tmp_path: Path) -> None:
     (tmp_path / ".libcst.codemod.yaml").write_text('modules: ["flake8_torchmp.codemods"]\n')
     listed = tool(tmp_path, "list").stdout
     assert "torchmp.FixCommand - Mends all that torchmp finds" in listed
+    assert "No description" not in listed
     assert "torchmp.AbsolutePathCommand - A relative path becomes absolute" in listed
     (tmp_path / ".libcst.codemod.yaml").unlink()
     source, wanted = (text.replace("\n    ", "\n").lstrip().encode() for text in (BEFORE, AFTER))
