@@ -59,9 +59,24 @@ class Lifting:
         for lift, plan in plans:
             self._replace(lift, plan)
         ordered = sorted(self.lifts, key=lambda lift: self.outline.start(lift.node))
-        definitions = [self.code.definition(lift) for lift in ordered]
+        definitions = [self._with_comments(lift, self.code.definition(lift)) for lift in ordered]
         edits = (*self.imports, *self._inserted(definitions), *self._without_inner(self.edits))
         return Change(edits, self.captures.is_safe, what.format(name=self.main.name))
+
+    def _with_comments(self, lift: Lift, text: str) -> str:
+        """A lambda's function takes up what was said above and behind `name = lambda ...`."""
+        statement = self.outline.statement(lift.node)
+        if not isinstance(lift.node, ast.Lambda) or statement not in self.taken_out:
+            return text
+        end = self.outline.end(statement)
+        behind = self.text[end : self.document.line_after(end)].strip()
+        first = self.outline.line_offset(self.outline.line_with_comments(statement))
+        lines = self.text[first : self.outline.line_start(self.outline.start(statement))].splitlines()
+        newline = self.document.newline
+        head, colon, body = text.partition(f":{newline}")
+        if behind.startswith("#"):
+            colon = f":  {behind}{newline}"
+        return "".join(f"{line.strip()}{newline}" for line in lines if line.strip()) + head + colon + body
 
     def _plan(self, lift: Lift) -> str:
         """What becomes of the place of a definition: "expression", "moved" away, or "assigned" the new name."""

@@ -9,6 +9,30 @@ import pytest
 from changing import changed, reason
 
 SAFE: dict[str, tuple[str, str, str]] = {
+    "comments around a name of its own": (
+        "lambda rows: rows[0]",
+        """
+        import torch
+
+
+        def main(data):
+            # The first is enough.
+            collate = lambda rows: rows[0]  # all are alike
+            return DataLoader(data, num_workers=1, collate_fn=collate)
+        """,
+        """
+        import torch
+
+
+        # The first is enough.
+        def collate(rows):  # all are alike
+            return rows[0]
+
+
+        def main(data):
+            return DataLoader(data, num_workers=1, collate_fn=collate)
+        """,
+    ),
     "an argument by keyword": (
         "lambda rows: torch.stack(rows)[0]",
         """
