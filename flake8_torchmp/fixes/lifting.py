@@ -402,14 +402,8 @@ class Lifting:
         if not remaining:
             self.edits.append(outline.edit(start, end, f"{outline.indent(statement)}pass{self.document.newline}"))
             return
-        if block[0] is statement and not isinstance(outline.parents[statement], ast.Module):
-            while end < len(self.text) and not self.text[end : self.document.line_after(end)].strip():
-                end = self.document.line_after(end)
-            while start and not self.text[outline.line_start(start - 1) : start].strip():
-                start = outline.line_start(start - 1)
-            self.edits.append(outline.edit(start, end, ""))
-        else:
-            self.edits.append(outline.removed(first, statement.end_lineno))
+        is_first = block[0] is statement and not isinstance(outline.parents[statement], ast.Module)
+        self.edits.append(outline.removed(first, statement.end_lineno, is_first=is_first))
 
     def _without_inner(self, edits: list[Edit]) -> Iterator[Edit]:
         """The edits without those that fall inside what another one takes away."""

@@ -125,15 +125,17 @@ class Outline:
         line = self.text[begin : self.start(statement)]
         return line[: len(line) - len(line.lstrip(" \t\f"))]
 
-    def removed(self, first: int, last: int) -> Edit:
-        """Some lines are taken out; of the blank lines above and below them the more stay."""
+    def removed(self, first: int, last: int, *, is_first: bool = False) -> Edit:
+        """Some lines are taken out; of the blank lines around them the more stay, none at the beginning of a block."""
         lines = self.module.lines
         above = below = 0
         while first - 2 - above >= 0 and not lines[first - 2 - above].strip():
             above += 1
         while last + below < len(lines) and not lines[last + below].strip():
             below += 1
-        if last + below >= len(lines) or below > above:
+        if is_first:
+            first, last = first - above, last + below
+        elif last + below >= len(lines) or below > above:
             first -= above
         else:
             last += below

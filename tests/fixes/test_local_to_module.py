@@ -279,3 +279,10 @@ REFUSED = {
 @pytest.mark.parametrize("why", REFUSED)
 def test_what_would_mean_something_else_is_refused(why: str) -> None:
     assert why in reason("local_to_module", REFUSED[why], "f")
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_line_ends_stay(name: str) -> None:
+    at, _, before, after = PAIRS[name]
+    text = dedent(before).lstrip().replace("\n", "\r\n")
+    assert changed("local_to_module", text, at).text == dedent(after).lstrip().replace("\n", "\r\n")
