@@ -115,6 +115,9 @@ class Timeline:
             ]
             if not callers:
                 found[id(function)] = (function, False)
+            owner = function.enclosing_class()
+            if owner is not None and function.name in ("__enter__", "__call__"):
+                callers += [arguments.frame.scope for _, arguments in self.evaluator.callers.constructions(owner)]
             pending += callers
         return list(found.values())
 
