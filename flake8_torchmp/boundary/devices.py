@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from flake8_torchmp.semantics.calls import Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import conditions
-from flake8_torchmp.semantics.module import FUNCTIONS, Scope, body_nodes, last_name
+from flake8_torchmp.semantics.flow import conditions, facts_at
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, last_name, up
 from flake8_torchmp.semantics.values import Constant, External, Result, Text, Value
 
 HARMLESS = frozenset(
@@ -66,6 +66,29 @@ def _is_in_parent_alone(node: ast.AST) -> bool:
         for part in ast.walk(condition.test)
         if isinstance(part, ast.Call)
     )
+
+
+def counts_without_cuda(module: Module) -> bool:
+    """`workers = 0 if torch.cuda.is_available() else 4`: its loaders have no workers where there is a GPU."""
+    return any(
+        isinstance(outer, ast.IfExp) and _counts_workers(outer) and _is_zero_with(call, outer)
+        for call in module.calls.get("is_available", ())
+        for outer in ancestors(call)
+    )
+
+
+def _counts_workers(node: ast.AST) -> bool:
+    holder = up(node)
+    names = [holder.arg or ""] if isinstance(holder, ast.keyword) else []
+    names += [last_name(target) for target in holder.targets] if isinstance(holder, ast.Assign) else []
+    return any("worker" in name for name in names)
+
+
+def _is_zero_with(call: ast.Call, choice: ast.IfExp) -> bool:
+    for zero, other in ((choice.body, choice.orelse), (choice.orelse, choice.body)):
+        if isinstance(zero, ast.Constant) and zero.value == 0:
+            return any(part is call for fact in facts_at(other) if not fact.holds for part in ast.walk(fact.test))
+    return False
 
 
 def can_be_cuda(evaluator: Evaluator, value: Value, depth: int = 0) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.expressions import COMPARISONS
-from flake8_torchmp.semantics.flow import Condition, conditions, facts
+from flake8_torchmp.semantics.flow import Condition, contradict, facts, facts_at
 from flake8_torchmp.semantics.module import Module, body_nodes, last_name, up
 from flake8_torchmp.semantics.values import Constant, External, Hop, Member, Result, Source, Unknown, Value
 
@@ -70,7 +70,7 @@ class LoaderOptions:
         counts = self.evaluator.of(count) if count is not None else ()
         names = frozenset(("num_workers", *(_names_of(count, counts) if count is not None else ())))
         for value in values:
-            holding = [*_facts(value, source), *_facts_at(call.node)]
+            holding = [*_facts(value, source), *facts_at(call.node)]
             holding += [fact for item in holding for fact in self._named_test(item, call.module)]
             answers = {_without_workers(fact.test, names) is fact.holds for fact in holding if _decides(fact, names)}
             if False in answers:
@@ -99,7 +99,7 @@ class LoaderOptions:
     def _kind(self, count: Source | None, counts: Sequence[Value], holding: list[Condition]) -> str:
         if count is None:
             return "always 0"
-        zeros = [zero for zero in counts if _is_zero(zero) and not _contradict(_facts(zero, count), holding)]
+        zeros = [zero for zero in counts if _is_zero(zero) and not contradict(_facts(zero, count), holding)]
         if zeros:
             is_certain = len(zeros) == len(counts) and not any(map(is_choice, zeros))
             return "always 0" if is_certain else "can be 0"
@@ -173,20 +173,10 @@ def _facts(value: Value, source: Source) -> list[Condition]:
     own = getattr(value, "node", None) or (value.arguments.call if isinstance(value, Result) else None)
     if isinstance(own, ast.expr):
         nodes.append(own)
-    found = [fact for node in nodes for fact in _facts_at(node)]
+    found = [fact for node in nodes for fact in facts_at(node)]
     if isinstance(own, ast.Compare | ast.UnaryOp | ast.BoolOp):
         found.append(Condition(own, True))  # `persistent_workers=workers > 0`
     return found
-
-
-def _facts_at(node: ast.AST) -> list[Condition]:
-    return [fact for condition in conditions(node) for fact in facts(condition)]
-
-
-def _contradict(some: list[Condition], others: list[Condition]) -> bool:
-    """Whether the same test would have to hold and not to hold."""
-    known = {(ast.unparse(fact.test), fact.holds) for fact in some}
-    return any((ast.unparse(fact.test), not fact.holds) in known for fact in others) if known else False
 
 
 def _decides(fact: Condition, names: frozenset[str]) -> bool:

@@ -9,7 +9,18 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import Change, Module, Scope, ancestors, body_nodes, last_name, position, up
+from flake8_torchmp.semantics.flow import Condition, facts_at
+from flake8_torchmp.semantics.module import (
+    Change,
+    Module,
+    Scope,
+    ancestors,
+    body_nodes,
+    dotted,
+    last_name,
+    position,
+    up,
+)
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
@@ -86,10 +97,15 @@ class ObjectState:
         if worker.scope.name in ("__init__", "__post_init__"):
             return  # of a dataset that the worker makes for itself
         for change, attribute in self.own_changes(worker.scope):
-            if self.is_plain(receiver, attribute):
+            if self.is_plain(receiver, attribute) and not self._is_done_once(change, worker.scope):
                 read = next(self._reads_in_parent(receiver.cls, attribute), None)
                 if read is not None:
                     yield LostChange(change.node, attribute, *read)
+
+    def _is_done_once(self, change: Change, scope: Scope) -> bool:
+        """Whether each process does it for itself, when it is first needed: `if self.x is None: self.x = …`."""
+        own = {attribute for other, attribute in self.own_changes(scope) if other.kind == "attribute"}
+        return any(_unset(fact, receiver_name(scope)) in own for fact in facts_at(change.node))
 
     def cached(self, worker: WorkerFunction) -> Iterator[tuple[ast.AST, str]]:
         """Entries that worker code makes in a container of its dataset, for worker code alone."""
@@ -337,6 +353,19 @@ def _key_read(node: ast.AST) -> object:
         call = up(holder)
         key = call.args[0] if isinstance(call, ast.Call) and call.args else None
     return key.value if isinstance(key, ast.Constant) else None
+
+
+def _unset(fact: Condition, receiver: str) -> str:
+    """The attribute of an object which a test finds to be None or False, if it finds one to be."""
+    test: ast.expr = fact.test
+    holds = fact.holds
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Is | ast.Eq):
+        compared = test.comparators[0]
+        if not isinstance(compared, ast.Constant) or compared.value not in (None, False):
+            return ""
+        test, holds = test.left, not holds
+    is_own = isinstance(test, ast.Attribute) and dotted(test.value) == receiver
+    return last_name(test) if is_own and not holds else ""
 
 
 def _function(value: Value) -> Iterator[tuple[Function, int]]:

@@ -92,7 +92,7 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.resources import HeldOver
 from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.flow import LOOPS
+from flake8_torchmp.semantics.flow import LOOPS, contradict, facts_at
 from flake8_torchmp.semantics.module import COMPREHENSIONS, Module, ancestors, up
 from flake8_torchmp.semantics.values import Collection, Result
 
@@ -112,6 +112,8 @@ def unpicklable_state(module: Module, model: Model) -> Iterator[Finding]:
         function = place.scope_of(node).enclosing_function()
         if held.is_of_dataset and function is not None and model.workers.runs(function):
             continue  # for a dataset that the worker makes for itself
+        if _is_made_elsewise(held):
+            continue
         kept = f"{what} that {holding.text} holds" if holding.text else what
         message = (
             f"{kept} reaches workers through {held.place[2]} and cannot be pickled ({held.pickled_under}): "
@@ -130,6 +132,14 @@ def _may_run(held: HeldOver) -> bool:
     return isinstance(node, COMPREHENSIONS) or (
         isinstance(up(node), ast.Call) and any(isinstance(outer, LOOPS) for outer in ancestors(node))
     )
+
+
+def _is_made_elsewise(held: HeldOver) -> bool:
+    """Whether it is made where a test holds that does not hold where it would go over."""
+    made = held.value.arguments if isinstance(held.value, Result) else None
+    if made is None or made.frame.module is not held.place[1]:
+        return False
+    return contradict(facts_at(made.call), facts_at(held.place[0]))
 
 
 def _place(held: HeldOver) -> tuple[ast.AST, Module]:

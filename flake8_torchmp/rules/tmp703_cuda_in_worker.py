@@ -70,23 +70,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.devices import cuda_uses
+from flake8_torchmp.boundary.devices import counts_without_cuda, cuda_uses
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.values import Value
+from flake8_torchmp.semantics.values import Constant, Result, Text, Value
 
 from . import rule
 
 
 @rule("TMP703", "cuda-in-worker")
 def cuda_in_worker(module: Module, model: Model) -> Iterator[Finding]:
+    if counts_without_cuda(module):
+        return
     for worker in model.workers.of(module):
         if worker.kind not in ("dataset", "collate") or "fork" not in worker.methods:
             continue
         frame = model.workers.frame_of(worker)
         for node, device in cuda_uses(model.evaluator, worker.scope, frame):
-            if device is not None and _is_given_by_parent(device, model):
+            if device is not None and (_is_given_by_parent(device, model) or counts_without_cuda(_origin(device))):
                 continue
             message = (
                 f"worker code ({worker.reached_from}) uses CUDA, which a forked worker cannot and a spawned one pays "
@@ -95,6 +97,12 @@ def cuda_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             used = (node, worker.scope.module, f"used in {worker.scope.name}()")
             way = model.steps(device.way if device is not None else (), used)
             yield model.finding("TMP703", message, node, worker.scope.module, way)
+
+
+def _origin(device: Value) -> Module:
+    """The module that names a device."""
+    assert isinstance(device, Result | Constant | Text)
+    return device.arguments.frame.module if isinstance(device, Result) else device.module
 
 
 def _is_given_by_parent(device: Value, model: Model) -> bool:

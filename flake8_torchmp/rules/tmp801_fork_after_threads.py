@@ -87,6 +87,7 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.flow import contradict, facts_at
 from flake8_torchmp.semantics.module import Module
 
 from . import rule
@@ -100,6 +101,8 @@ def fork_after_threads(module: Module, model: Model) -> Iterator[Finding]:
         return
     for moment, thread in model.timeline.forked_after_threads(module):
         assert moment.start is not None
+        if thread.node is moment.node or contradict(facts_at(thread.node), facts_at(moment.node)):
+            continue  # one or the other, as a test says
         line = getattr(thread.node, "lineno", 1)
         place = f"line {line}" if thread.module is moment.module else f"{thread.module.name}, line {line}"
         how = "forks by default on Linux" if moment.start.by_default else "forks"

@@ -122,6 +122,17 @@ def facts(condition: Condition) -> Iterator[Condition]:
         yield condition
 
 
+def facts_at(node: ast.AST) -> list[Condition]:
+    """All that is known to hold where a node runs, taken apart."""
+    return [fact for condition in conditions(node) for fact in facts(condition)]
+
+
+def contradict(some: list[Condition], others: list[Condition]) -> bool:
+    """Whether the same test would have to hold and not to hold."""
+    known = {(ast.unparse(fact.test), fact.holds) for fact in some}
+    return any((ast.unparse(fact.test), not fact.holds) in known for fact in others) if known else False
+
+
 def caught_around(node: ast.AST) -> Iterator[str]:
     """The last names of the exceptions that are caught around a node in its function; `` for a bare except."""
     child, parent = node, up(node)
