@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
-from flake8_torchmp.semantics.calls import parameters, receiver_name
+from flake8_torchmp.semantics.calls import Frame, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, facts_at
 from flake8_torchmp.semantics.module import (
@@ -68,6 +68,15 @@ class LostChange(NamedTuple):
     attribute: str
     read: ast.AST
     read_in: Module
+
+
+class Making(NamedTuple):
+    """A call that makes a process, in one frame."""
+
+    call: ast.AST
+    module: Module
+    frame: Frame
+    methods: frozenset[str]
 
 
 class ObjectState:
@@ -220,7 +229,7 @@ class ObjectState:
 
     # a process fills what it was given
 
-    def filled(self, module: Module) -> Iterator[tuple[Crossing, str, ast.AST]]:
+    def filled(self, module: Module) -> Iterator[tuple[Crossing | Making, str, ast.AST]]:
         """Processes whose target changes a plain container that the parent reads afterwards."""
         found = [c for c in self.crossings.of(module) if c.api.kind == "process"]
         for crossing in found:
@@ -238,6 +247,36 @@ class ObjectState:
                 if isinstance(hanging.value, Method) and isinstance(hanging.value.receiver, Instance):
                     for attribute, read in self._filled_attributes(hanging.value.receiver, hanging.value.function):
                         yield crossing, f"its object's {attribute}", read
+
+        for cls in self.crossings.process_classes(module):
+            yield from self._filled_by_class(cls)
+
+    def _filled_by_class(self, cls: Class) -> Iterator[tuple[Making, str, ast.AST]]:
+        """What a Process subclass is given, keeps, and fills in its `run`."""
+        run, init = (classes.find_method(self.outline, cls, name) for name in ("run", "__init__"))
+        if run is None or init is None:
+            return
+        filled = {
+            attribute
+            for change, attribute in self.own_changes(run.scope)
+            if change.kind == "item" or (change.kind == "method" and change.name in FILLING)
+        }
+        known = parameters(init.node)
+        for attribute in sorted(filled):
+            for change, method in classes.stores(cls).get(attribute, ()):
+                if method is not init.scope or not isinstance(change.value, ast.Name) or change.value.id not in known:
+                    continue
+                parameter = known[change.value.id]
+                for arguments, _ in self.evaluator.callers.of(init.scope):
+                    index = parameter.index - 1 if parameter.index is not None else None
+                    source = arguments.get(index, parameter.name)
+                    if source is None:
+                        continue
+                    making = Making(arguments.call, source.frame.module, source.frame, frozenset(("spawn",)))
+                    if self._is_copied(source.node, making):
+                        read = self._read_after(source.node, making, None)
+                        if read is not None:
+                            yield making, ast.unparse(source.node), read
 
     def _filled_attributes(self, receiver: Instance, function: Function) -> Iterator[tuple[str, ast.AST]]:
         """The containers of its own object that a process target alone fills, and that the parent reads."""
@@ -271,7 +310,7 @@ class ObjectState:
                     elif index < len(names):
                         yield names[index], source.node
 
-    def _is_copied(self, given: ast.expr, crossing: Crossing) -> bool:
+    def _is_copied(self, given: ast.expr, crossing: Crossing | Making) -> bool:
         if not isinstance(given, ast.Name | ast.Attribute):
             return False
         inner = self.evaluator.frame_in(crossing.module.scope_of(given), crossing.frame)
@@ -313,9 +352,9 @@ class ObjectState:
             if isinstance(change.target, ast.Subscript | ast.Attribute)
         )
 
-    def _read_after(self, given: ast.expr, crossing: Crossing, keys: set[object] | None) -> ast.AST | None:
+    def _read_after(self, given: ast.expr, crossing: Crossing | Making, keys: set[object] | None) -> ast.AST | None:
         module = crossing.module
-        calls = {id(c.call) for c in self.crossings.of(module)}
+        calls = {id(crossing.call), *(id(c.call) for c in self.crossings.of(module))}
         name = given.id if isinstance(given, ast.Name) else given.attr if isinstance(given, ast.Attribute) else ""
         around = module.scope_of(crossing.call).enclosing_function()
         for node in module.loads(name):

@@ -47,7 +47,8 @@ if __name__ == "__main__":
 
 ## What it does not see
 - Containers whose making the project does not show, or that hang on another object.
-- Changes that are made further down, in a function that the target hands the container to.
+- Changes that are made more than two functions further down.
+- Containers of the target's own object that the parent fills as well.
 
 ## How to silence it
 Write `# noqa: TMP409` on the line that is reported. For a file or a folder use flake8's per-file-ignores in setup.cfg,
