@@ -86,10 +86,9 @@ def as_markdown(report: Report, version: str) -> str:
     """By rule: what was done and why, and what was not."""
     from flake8_torchmp.rules import rule_for
 
-    added, removed = _lines_changed(report)
     done = (
         f"torchmp {version} fixed {counted(len(report.fixes), 'finding')} in {counted(len(report.files), 'file')} "
-        f"(+{added} -{removed} lines); {len(report.left)} are left. After each fix the project was checked again: "
+        f"and left {len(report.left)}. After each fix the project was checked again: "
         "the finding is gone, and no other came."
     )
     lines = ["# Fixes by torchmp", "", done, ""]
@@ -117,16 +116,6 @@ def as_markdown(report: Report, version: str) -> str:
         lines += ["", "## Not looked at", ""]
         lines += [f"- {_cell(path)}: {_cell(problem)}" for path, problem in report.problems]
     return "\n".join([*lines, ""])
-
-
-def _lines_changed(report: Report) -> tuple[int, int]:
-    """As `git diff --stat` counts them."""
-    added = removed = 0
-    for diff in report.patches():
-        for line in diff.split(b"\n")[2:]:
-            added += line.startswith(b"+")
-            removed += line.startswith(b"-")
-    return added, removed
 
 
 def _where(report: Report, finding: Finding) -> str:

@@ -182,7 +182,7 @@ def test_the_summary_agrees_with_git(folder: Path, torchmp: Torchmp) -> None:
     git(folder, "add", ".")
     torchmp("fix", "--summary", "out/summary.md")
     text = (folder / "out/summary.md").read_text()
-    assert "fixed 2 findings in 2 files (+6 -2 lines); 2 are left" in text
+    assert "fixed 2 findings in 2 files and left 2" in text
     assert "2 files changed, 6 insertions(+), 2 deletions(-)" in git(folder, "diff", "--stat")
     assert "| TMP501 relative-path-to-dataset | 2 | 2 |" in text
     assert "| ./b\\|c.py:12 | TMP501 | the path is made absolute | yes |" in text
