@@ -110,7 +110,9 @@ class Queues:
     def _read_only_after(self, join: ast.Call, key: QueueKey) -> ast.AST | None:
         """The first use of a queue after a join that reads it or hands it on; None if there is one before, too."""
         function = self.module.scope_of(join).enclosing_function()
-        nodes = body_nodes(function.node) if function is not None else list(import_nodes(self.module))  # type: ignore[arg-type]
+        nodes = list(import_nodes(self.module))
+        if function is not None:
+            nodes = body_nodes(function.node)  # type: ignore[arg-type]
         later: list[ast.AST] = []
         for node in nodes:
             if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(getattr(node, "ctx", None), ast.Load):

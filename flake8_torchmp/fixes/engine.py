@@ -7,7 +7,7 @@ import importlib
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 from flake8_torchmp.engine import Project, merged
@@ -150,6 +150,9 @@ class _Mending:
     def _data(self, path: str) -> bytes:
         return self._contents[path] if path in self._contents else self._project.codebase.data(path)
 
+    def _data_with(self, contents: Mapping[str, bytes], path: str) -> bytes:
+        return contents[path] if path in contents else self._data(path)
+
     def _lines(self, path: str) -> Lines:
         return Lines(_text(self._data(path)))
 
@@ -249,7 +252,7 @@ class _Mending:
         done = [first.change]
         while refused.new and len(done) < MOST_TOGETHER:
             contents = refused.contents
-            changed = Documents(lambda path, now=contents: now[path] if path in now else self._data(path))  # type: ignore[misc]
+            changed = Documents(partial(self._data_with, contents))
             try:
                 done.append(self._change(refused.new[0], changed))
                 contents |= {

@@ -21,7 +21,7 @@ from flake8_torchmp.semantics.module import DEFINITIONS, last_name, root_name
 
 from .change import Change, Edit, NotFixable
 from .document import Document, Documents
-from .outline import Outline, is_function, outline_of
+from .outline import Outline, outline_of
 
 _CELL = re.compile(r"^# ?%%", re.MULTILINE)
 TEST = '__name__ == "__main__"'
@@ -97,7 +97,7 @@ class Run:
     def _is_postponed(self, name: ast.AST, statement: ast.stmt) -> bool:
         child = name
         for parent in self.outline.ancestors(name):
-            if is_function(parent) and not isinstance(parent, ast.Lambda) and child in parent.body:  # type: ignore[attr-defined]
+            if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef) and child in parent.body:
                 return True
             if parent is statement:
                 return False

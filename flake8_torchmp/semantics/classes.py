@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import changes
@@ -348,13 +349,8 @@ def _grown(evaluator: Evaluator, instance: Instance, name: str) -> changes.Addit
     grown = [(item, *grown) for item in project_classes(evaluator, instance.cls) for grown in growth(item, name)]
     if not grown:
         return None
-    return evaluator.additions(
-        (*instance.key, name),
-        lambda: [
-            (change, lambda item=item, method=method: store_frame(evaluator, instance, item, method))  # type: ignore[misc]
-            for item, change, method in grown
-        ],
-    )
+    frames = [(change, partial(store_frame, evaluator, instance, item, method)) for item, change, method in grown]
+    return evaluator.additions((*instance.key, name), lambda: frames)
 
 
 def attribute(evaluator: Evaluator, base: Value, name: str) -> Iterator[Value]:
