@@ -1,8 +1,13 @@
-"""Runs the programs of the rules' pages: what fails prints what its page shows, what works ends well."""
+"""Runs the programs of the rules' pages: what fails prints what its page shows, what works ends well.
+
+One page in three by default, always the same ones; all of them with FIXTURE_STARTS=all in the environment.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import zlib
 from pathlib import Path
 
 import pytest
@@ -23,7 +28,8 @@ PATIENCE = 20
 
 
 def runnable() -> list[rules.Rule]:
-    return [rule for rule in RULES if rule.code not in NOT_HERE]
+    every = os.environ.get("FIXTURE_STARTS") == "all"
+    return [rule for rule in RULES if rule.code not in NOT_HERE and (every or zlib.crc32(rule.code.encode()) % 3 == 0)]
 
 
 @pytest.mark.parametrize("rule", runnable(), ids=lambda rule: rule.code)
