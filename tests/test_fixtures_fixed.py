@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from flake8_torchmp.fixes.engine import Outcome
 
 FIXABLE = {rule.code for rule in rules.all_rules() if rule.fix}
-STILL_FAIL = {"tmp501/other_launcher": "the program starts itself once more, in another folder"}
+STILL_FAIL = {
+    "tmp202/early_exit_before_worker_code": "moved up, the function still stands in a module that ends the child",
+    "tmp501/other_launcher": "the program starts itself once more, in another folder",
+}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
