@@ -34,7 +34,7 @@ COLLATING = frozenset(
 )
 """Loaders that collate by torch's `default_collate` unless told otherwise."""
 DEFAULT_COLLATE = ("default_collate", "default_convert")
-PASSING = frozenset(
+PASSING = {"operator.add"}.union(
     f"torch.utils.data.{place}{name}"
     for place in ("", "dataset.")
     for name in ("Subset", "ConcatDataset", "random_split")

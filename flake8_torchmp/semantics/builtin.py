@@ -257,10 +257,11 @@ def keeps_arguments(value: Result) -> bool:
     return name in RECORDS or name.rpartition(".")[2][:1].isupper()
 
 
-def _is_dataset(evaluator: Evaluator, value: Instance) -> bool:
-    """Whether torch's own `+` adds an object to another, which concatenates the two."""
-    bases = classes.library_bases(evaluator, value.cls)
-    return any(name.endswith("Dataset") for name in bases) and not classes.find_method(evaluator, value.cls, "__add__")
+def _adds_by_library(evaluator: Evaluator, value: Instance) -> bool:
+    """Whether what `+` gives is up to a base class of a library."""
+    if classes.find_method(evaluator, value.cls, "__add__") is not None:
+        return False
+    return bool(classes.library_bases(evaluator, value.cls))
 
 
 def binary(evaluator: Evaluator, node: ast.BinOp, frame: Frame) -> Iterator[Value]:
@@ -283,10 +284,8 @@ def binary(evaluator: Evaluator, node: ast.BinOp, frame: Frame) -> Iterator[Valu
         yield Result(External("operator.truediv", node, frame.module), evaluator.operands(node, frame))
         return
     for value in lefts:
-        if isinstance(value, Instance) and isinstance(node.op, ast.Add) and _is_dataset(evaluator, value):
-            yield Result(
-                External("torch.utils.data.ConcatDataset", node, frame.module), evaluator.operands(node, frame)
-            )
+        if isinstance(value, Instance) and isinstance(node.op, ast.Add) and _adds_by_library(evaluator, value):
+            yield Result(External("operator.add", node, frame.module), evaluator.operands(node, frame))
             continue
         start = value.value if isinstance(value, Constant) and isinstance(value.value, str) else None
         if isinstance(value, Text):
