@@ -8,7 +8,7 @@ import pytest
 
 from flake8_torchmp.engine import Project
 from flake8_torchmp.fixes import import_submodule, raise_instead_of_exit
-from flake8_torchmp.fixes.change import Change, NotFixable
+from flake8_torchmp.fixes.change import Change, NotFixable, combined
 from flake8_torchmp.fixes.document import Documents
 from flake8_torchmp.settings import Settings
 
@@ -26,7 +26,7 @@ def changes(folder: Path, text: str) -> tuple[list[Change], Documents]:
 def fixed(folder: Path, text: str) -> str:
     found, documents = changes(folder, text)
     document = documents[str(folder / "program.py")]
-    return document.after(tuple(edit for change in found for edit in change.edits)).decode()
+    return document.after(tuple(combined(found))).decode()
 
 
 @pytest.mark.parametrize(
