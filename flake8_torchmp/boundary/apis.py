@@ -6,6 +6,7 @@ Learned from the sources and documentation of CPython 3.10 to 3.15 and torch 1.9
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 from flake8_torchmp.semantics.callers import Deferred
@@ -234,6 +235,7 @@ WORDS = Words(
 """No file without one of these words has a crossing, worker code or a start of its own."""
 
 
+@cache
 def bare(name: str) -> str:
     """The name that something of multiprocessing has in all its modules, or nothing for everything else."""
     if name.startswith(THREADS):

@@ -103,16 +103,21 @@ class Lifetimes:
             for node, base in _uses(name, module) if module is not None else ():
                 assert module is not None
                 around = module.scope_of(node).enclosing_function()
-                if around is not None and (_is_method_of(around, cls, self.outline) or self.workers.runs(around)):
+                if around is not None and _is_method_of(around, cls, self.outline):
                     continue
                 if name != "__enter__" and self._comes_after_loader(node, module, around, dotted(base)):
                     continue
-                for value in self.evaluator.values(base, self.evaluator.frame_at(node, module)):
-                    if isinstance(value, Instance) and any(
-                        item.scope is cls.scope for item in classes.project_classes(self.evaluator, value.cls)
-                    ):
-                        return True
+                if self._may_be(cls, base, module) and not (around is not None and self.workers.runs(around)):
+                    return True
         return False
+
+    def _may_be(self, cls: Class, expression: ast.expr, module: Module) -> bool:
+        """Whether an expression can be an object of a class."""
+        return any(
+            isinstance(value, Instance)
+            and any(item.scope is cls.scope for item in classes.project_classes(self.evaluator, value.cls))
+            for value in self.evaluator.values(expression, self.evaluator.frame_at(expression, module))
+        )
 
     def _is_tried_in_parent(self, cls: Class) -> bool:
         """`dataset[0]` before there is a loader."""

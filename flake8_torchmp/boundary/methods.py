@@ -159,9 +159,8 @@ def mp_name(value: Value) -> str:
 
 
 def is_context(value: Value) -> bool:
-    return isinstance(value, Result) and (
-        mp_name(value.callee) == "get_context" or mp_name(value.callee).endswith("Context")
-    )
+    name = mp_name(value.callee) if isinstance(value, Result) else ""
+    return name == "get_context" or name.endswith("Context")
 
 
 def asks_whether_set(evaluator: Evaluator, node: ast.AST, frame: Frame) -> bool:

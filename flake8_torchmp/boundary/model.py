@@ -32,6 +32,7 @@ from .openers import Openers
 from .paths import Paths
 from .phases import Phases
 from .resources import Resources
+from .restarts import Restarts
 from .seeding import Seeds
 from .sharding import Sharding
 from .starts import Starts
@@ -93,6 +94,7 @@ class Model:
         self.paths = Paths(self.evaluator, self.outline)
         self._dataset_arguments = DatasetArguments(self.evaluator, self.outline, self.datasets, self.paths)
         self.listings = Listings(self.evaluator, self.outline, self.datasets)
+        self.restarts = Restarts(self.evaluator, self.crossings)
         self.loader_options = LoaderOptions(self.evaluator, self.crossings)
         self.openers = Openers(self.evaluator, settings.resource_openers)
         self.unpicklables = Unpicklables(self.evaluator, settings.unpicklable_types)
@@ -116,21 +118,11 @@ class Model:
 
     def forget(self) -> None:
         """Drops the modules and all that holds on to them; what is known of places and files is kept."""
-        self.codebase.forget()
-        self.evaluator.forget()
-        self.outline.forget()
         self._handed_over.clear()
-        for part in (
-            self.crossings,
-            self.workers,
-            self.starts,
-            self.state,
-            self.phases,
-            self.seeds,
-            self.sharding,
-            self.paths,
-        ):
-            part.forget()
+        for part in vars(self).values():
+            forget = getattr(part, "forget", None)
+            if forget is not None:
+                forget()
 
     def handed_over(self, module: Module) -> list[HandedOver]:
         """All that goes from the parent to workers because of what a module does or defines."""

@@ -42,6 +42,10 @@ class Restarts:
     def __init__(self, evaluator: Evaluator, crossings: Crossings) -> None:
         self.evaluator = evaluator
         self.crossings = crossings
+        self._known: dict[str, list[Restart]] = {}
+
+    def forget(self) -> None:
+        self._known.clear()
 
     def of(self, module: Module) -> Iterator[Restart]:
         """The restarts in a module, and in those that it imports which name no loader themselves."""
@@ -52,7 +56,12 @@ class Restarts:
                 helper = codebase.module(path)
                 yield from self._in(helper) if helper is not None else ()
 
-    def _in(self, module: Module) -> Iterator[Restart]:
+    def _in(self, module: Module) -> list[Restart]:
+        if module.path not in self._known:
+            self._known[module.path] = self.evaluator.alone(lambda: list(self._search(module)))
+        return self._known[module.path]
+
+    def _search(self, module: Module) -> Iterator[Restart]:
         for call in [*module.calls_of("next"), *module.calls.get("__next__", ())]:
             taken = self._taken(call, module)
             if taken is None:

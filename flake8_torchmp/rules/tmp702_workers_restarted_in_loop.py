@@ -69,7 +69,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.restarts import Restarts
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 
@@ -78,7 +77,7 @@ from . import rule
 
 @rule("TMP702", "workers-restarted-in-loop")
 def workers_restarted_in_loop(module: Module, model: Model) -> Iterator[Finding]:
-    for restart in Restarts(model.evaluator, model.crossings).of(module):
+    for restart in model.restarts.of(module):
         if restart.is_made_there:
             what = "a DataLoader made in the loop starts its workers for one batch"
         elif restart.has_workers:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any, TypeVar
 
 from . import builtin, changes, classes, command_line, expressions, names
@@ -352,7 +353,7 @@ class Evaluator:
                     found.append(Member(value, "[…]"))
                 else:
                     found.append(UNKNOWN)
-            values = _distinct(found)
+            values = _distinct(iter(found))
         return values
 
     # parameters
@@ -729,9 +730,13 @@ def _is_spread(call: ast.Call) -> bool:
     return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
 
 
-def _distinct(values: Iterator[Value] | Sequence[Value]) -> Values:
-    found: dict[tuple[Any, ...], Value] = {}
-    for value in values:
+def _distinct(values: Iterator[Value]) -> Values:
+    first = next(values, None)
+    second = next(values, None) if first is not None else None
+    if first is None or second is None:
+        return () if first is None else (first,)
+    found: dict[tuple[Any, ...], Value] = {first.key: first}
+    for value in chain((second,), values):
         key = value.key
         known = found.get(key)
         if known is None or (value.additions and not known.additions):

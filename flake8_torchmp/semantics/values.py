@@ -109,6 +109,9 @@ class Unknown(Value):
 
     __slots__ = ()
 
+    def after(self, hop: Hop) -> Value:
+        return self  # whence it came says nothing
+
     @property
     def key(self) -> tuple[Any, ...]:
         return ("unknown",)
