@@ -109,8 +109,8 @@ class Unknown(Value):
 
     __slots__ = ()
 
-    def after(self, hop: Hop) -> Value:
-        return self  # whence it came says nothing
+    def after(self, hop: Hop) -> Value:  # noqa: ARG002 - whence it came says nothing
+        return self
 
     @property
     def key(self) -> tuple[Any, ...]:
