@@ -34,6 +34,10 @@ from .methods import StartMethods, mp_name
 DEEPEST = 6
 LOOPS = (ast.For, ast.AsyncFor)
 WITHS = (ast.With, ast.AsyncWith)
+START_NAMES = frozenset(
+    "Pool Manager spawn start_processes start submit map run_in_executor fit validate test predict".split()
+)
+"""The names of all methods that start processes."""
 LOADER_CALL = re.compile(rb"[Ll]oader\w*\b|\bDL\b")
 
 
@@ -76,9 +80,7 @@ class Starts:
         self._with_loaders = self.has_loaders(module)
         frame = self.evaluator.frame_of(module.scope)
         for node in import_nodes(module):
-            if not isinstance(node, (*INTERESTING, *LOOPS)) or is_guarded(self.evaluator, node, module):
-                continue
-            if not self._may_matter(node, module):
+            if not self.may_matter(node, module) or is_guarded(self.evaluator, node, module):
                 continue
             inner = self.evaluator.frame_in(module.scope_of(node), frame)
             start = self.of_node(node, inner, 0)
@@ -86,8 +88,16 @@ class Starts:
                 yield node, start
         yield from self._decorated(module)
 
-    def _may_matter(self, node: ast.AST, module: Module) -> bool:
+    def may_matter(self, node: ast.AST, module: Module) -> bool:
         """Whether a node can start processes, from definitions alone."""
+        if not isinstance(node, (*INTERESTING, *LOOPS)):
+            return False
+        key = ("may start", node, self._with_loaders)
+        if key not in module.memo:
+            module.memo[key] = self._may_matter(node, module)
+        return bool(module.memo[key])
+
+    def _may_matter(self, node: ast.AST, module: Module) -> bool:
         frame = self.outline.frame_at(node, module)
         if isinstance(node, WITHS):
             entered = [self._enter_of(v) for item in node.items for v in self.outline.values(item.context_expr, frame)]
@@ -95,14 +105,20 @@ class Starts:
         if not isinstance(node, ast.Call):
             return self._with_loaders
         for callee in self.outline.values(node.func, frame):
-            if isinstance(callee, Unknown) or self._is_start(callee):
+            if self._is_start(callee) or (isinstance(callee, Unknown) and self._may_be_start(node.func)):
                 return True
             if isinstance(callee, External) and callee.name in apis.CONSUMERS and self._with_loaders:
                 return True
-            function = self._function_of(callee)
+            function = self.function_of(callee)
             if function is not None and self.can_start(function.scope, self._with_loaders):
                 return True
         return False
+
+    def _may_be_start(self, callee: ast.expr) -> bool:
+        """Whether something that definitions don't tell can start processes, going by its name."""
+        if not isinstance(callee, ast.Attribute):
+            return True
+        return callee.attr in START_NAMES or self.evaluator.codebase.may_define(callee.attr)
 
     def has_loaders(self, module: Module) -> bool:
         """Whether a module, or one that it imports, also by way of others, makes a loader."""
@@ -315,7 +331,7 @@ class Starts:
 
     def _through(self, callee: Value, node: ast.Call, frame: Frame, depth: int) -> Start | None:
         """The start inside a function of the project that is called."""
-        function = self._function_of(callee)
+        function = self.function_of(callee)
         if depth >= DEEPEST or function is None or not self.can_start(function.scope, self._with_loaders):
             return None
         if function.scope.is_generator and _is_put_aside(node, frame.module):
@@ -387,7 +403,7 @@ class Starts:
                         return "starts"
                     if isinstance(callee, External) and callee.name in apis.CONSUMERS:
                         found = "iterates"
-                    function = self._function_of(callee)
+                    function = self.function_of(callee)
                     if function is None:
                         continue
                     judged = self._known(function.scope)
@@ -419,10 +435,10 @@ class Starts:
             return True
         return is_executor(owner) or apis.LAUNCHERS.fullmatch(qualified(callee)) is not None
 
-    def _function_of(self, callee: Value) -> Function | None:
+    def function_of(self, callee: Value) -> Function | None:
         """The function of the project that calling a value runs."""
         if isinstance(callee, Partial):
-            return self._function_of(callee.callee)
+            return self.function_of(callee.callee)
         if isinstance(callee, Class):
             return classes.find_method(self.outline, callee, "__init__")
         if isinstance(callee, Instance):
@@ -437,7 +453,7 @@ class Starts:
             return None
         assert isinstance(scope.node, FUNCTIONS)
         for node in body_nodes(scope.node, nested=False):
-            if not isinstance(node, (*INTERESTING, *LOOPS)) or not self._may_matter(node, scope.module):
+            if not self.may_matter(node, scope.module):
                 continue
             if self.evaluator.never(node, frame):
                 continue

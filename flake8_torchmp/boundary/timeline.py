@@ -147,6 +147,28 @@ class Timeline:
                 for _, arguments in self.evaluator.callers.constructions(scope):
                     yield arguments.frame.scope
 
+    def may_count(self, node: ast.AST, module: Module) -> bool:
+        """Whether a node can be an event or lead to one, from definitions alone."""
+        if isinstance(node, ast.Import | ast.ImportFrom) or self.starts.may_matter(node, module):
+            return True
+        items = node.items if isinstance(node, ast.With | ast.AsyncWith) else ()
+        if not isinstance(node, ast.Call):
+            return bool(items)
+        names = module.memo.get(("events",))
+        if names is None:
+            names = module.memo["events",] = frozenset(other for name in NAMES for other in module.names_of(name))
+        if last_name(node.func) in names:
+            return True
+        for callee in self.outline.values(node.func, self.outline.frame_at(node, module)):
+            if isinstance(callee, Unknown):
+                attribute = node.func if isinstance(node.func, ast.Attribute) else None
+                if attribute is None or self.evaluator.codebase.may_define(attribute.attr):
+                    return True
+            function = self.starts.function_of(callee)
+            if function is not None and self.has_events(function):
+                return True
+        return False
+
     def has_events(self, function: Function) -> bool:
         """Whether a function, or one that it calls, does anything that counts."""
         known = self._events.get(function.scope.place)
@@ -182,6 +204,9 @@ class _Run(Walk):
 
     def may_matter_at_import(self, path: str) -> bool:
         return self.evaluator.codebase.leads_to(path, EVENTS)
+
+    def may_count(self, node: ast.AST, module: Module) -> bool:
+        return self.timeline.may_count(node, module)
 
     def tells_main(self, fact: Condition, module: Module) -> bool:
         return tells_main(self.evaluator, fact, module)

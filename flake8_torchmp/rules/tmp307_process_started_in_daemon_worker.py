@@ -65,7 +65,7 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.guards import is_guarded
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.starts import INTERESTING, LOOPS, Start
+from flake8_torchmp.boundary.starts import Start
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.flow import caught_around, conditions
@@ -94,7 +94,7 @@ def _starts(worker: WorkerFunction, model: Model) -> Iterator[Start]:
     frame = evaluator.frame(scope, None, evaluator.frame_of(scope).closure, worker.receiver)
     assert isinstance(scope.node, FUNCTIONS)
     for node in body_nodes(scope.node, nested=False):
-        if not isinstance(node, (*INTERESTING, *LOOPS)):
+        if not model.starts.may_matter(node, scope.module):
             continue
         evaluator.steps = 0
         inner = evaluator.frame_in(scope.module.scope_of(node), frame)

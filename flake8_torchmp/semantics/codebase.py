@@ -23,6 +23,7 @@ _IMPORT = re.compile(
 )
 _IMPORTED_NAME = re.compile(rb"(\w+|\*)(?:[ \t]+as[ \t]+\w+)?[\s,)]*")
 _CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)
+_CALLABLE = re.compile(rb"\b(?:def|class)[ \t]+(\w+)|\.(\w+)[ \t]*(?::[^=\n]*)?=(?!=)")
 _WORD = re.compile(rb"\w+")
 _DOTTED = b"._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _STAR = re.compile(rb"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]*\(?[ \t]*\*", re.MULTILINE)
@@ -68,6 +69,7 @@ class Codebase:
         self._starred: dict[str, tuple[str, ...]] = {}
         self._words: dict[str, frozenset[bytes]] = {}
         self._importers: dict[str, list[str]] | None = None
+        self._callables: frozenset[bytes] | None = None
 
     # files
 
@@ -371,6 +373,13 @@ class Codebase:
         if key not in self._names:
             self._names[key] = frozenset(n for names in self.derived_from(pattern).values() for n in names)
         return self._names[key]
+
+    def may_define(self, name: str) -> bool:
+        """Whether an attribute of some object may be a function or class of the project, going by its name."""
+        if self._callables is None:
+            found = (match for path in self.files for match in _CALLABLE.findall(self.data(path)))
+            self._callables = frozenset(defined or stored for defined, stored in found)
+        return name.encode() in self._callables
 
     def without_imports(self, path: str) -> bytes:
         """A file's bytes, its import statements left out."""

@@ -20,6 +20,12 @@ from .values import Class, Function, Instance, Method, Partial, Value
 MOST_STEPS = 20_000
 """Nodes that one walk visits before it gives up; what it has seen by then is true all the same."""
 
+LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+COUNTING = (
+    *(ast.Call, ast.Import, ast.ImportFrom, ast.With, ast.AsyncWith, ast.For, ast.AsyncFor),
+    *(*COMPREHENSIONS, ast.Starred, ast.YieldFrom, ast.Assign),
+)
+
 Tests = frozenset[tuple[str, str, bool]]
 
 
@@ -56,6 +62,7 @@ class Walk:
         self._loops: list[list[State]] = []
         self._tries: list[list[State]] = []
         self._known: dict[tuple[int, State], State | None] = {}
+        self._idle: dict[int, bool] = {}
 
     # what a subclass says
 
@@ -72,6 +79,10 @@ class Walk:
         raise NotImplementedError
 
     def may_matter_at_import(self, path: str) -> bool:
+        raise NotImplementedError
+
+    def may_count(self, node: ast.AST, module: Module) -> bool:
+        """Whether a node can be an event or lead to one, from definitions alone."""
         raise NotImplementedError
 
     def tells_main(self, fact: Condition, module: Module) -> bool:
@@ -111,7 +122,8 @@ class Walk:
         for statement in block:
             if state is None or self._steps > MOST_STEPS:
                 break
-            state = self._statement(statement, frame, state)
+            if not self._is_idle(statement, frame.module):
+                state = self._statement(statement, frame, state)
             if isinstance(statement, ast.If) and never_continues(statement.body):
                 left = Condition(statement.test, False)
                 self.tests.append(left)
@@ -120,6 +132,18 @@ class Walk:
                 state = None
         del self.tests[added:]
         return state
+
+    def _is_idle(self, node: ast.AST, module: Module) -> bool:
+        """Whether nothing can happen in a node, and what follows it comes next."""
+        known = self._idle.get(id(node))
+        if known is None:
+            known = isinstance(node, FUNCTIONS) or not (
+                isinstance(node, LEAVING)
+                or (isinstance(node, COUNTING) and self.may_count(node, module))
+                or any(not self._is_idle(child, module) for child in children(node))
+            )
+            self._idle[id(node)] = known
+        return known
 
     def _statement(self, node: ast.stmt, frame: Frame, state: State) -> State | None:
         if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
@@ -261,7 +285,7 @@ class Walk:
 
     def _expression(self, node: ast.AST, frame: Frame, state: State) -> State:
         self._steps += 1
-        if isinstance(node, FUNCTIONS) or not isinstance(node, ast.AST) or self._steps > MOST_STEPS:
+        if self._steps > MOST_STEPS or self._is_idle(node, frame.module):
             return state
         if isinstance(node, COMPREHENSIONS):
             frame = self.evaluator.frame_in(frame.module.scopes[node], frame)
