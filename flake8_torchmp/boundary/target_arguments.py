@@ -42,6 +42,8 @@ class BadArguments(NamedTuple):
     node_module: Module
     text: str
     call: Call
+    without_rank: Function | None = None
+    """The function that `spawn` gives the rank before the arguments that it takes."""
 
 
 class Given(NamedTuple):
@@ -142,10 +144,30 @@ class TargetArguments:
         given = self._given(call)
         if target is None or given is None:
             return None
-        problems = {self._misfit(value, given) for value in self.evaluator.of(target)}
+        values = self.evaluator.of(target)
+        problems = {self._misfit(value, given) for value in values}
         if len(problems) == 1 and (problem := problems.pop()):
-            return BadArguments("fit", call.node, call.module, problem, call)
+            without_rank = self._without_rank(values[0], given, call) if len(values) == 1 else None
+            return BadArguments("fit", call.node, call.module, problem, call, without_rank)
         return None
+
+    def _without_rank(self, value: Value, given: Given, call: Call) -> Function | None:
+        if call.api.kind != "spawn" or not isinstance(value, Function) or value.is_lambda:
+            return None
+        takes = [p for p in parameters(value.node).values() if p.kind == "positional"]
+        return value if len(takes) == given.positional - 1 and not self._has_number_first(call) else None
+
+    def _has_number_first(self, call: Call) -> bool:
+        """Whether the arguments begin with a number, which may be meant as the rank."""
+        source = call.arguments.get(1, "args")
+        firsts = [
+            value
+            for given in (self.evaluator.of(source) if source is not None else ())
+            if isinstance(given, Collection)
+            for entry in given.entries[:1]
+            for value in self.evaluator.of(entry.source)
+        ]
+        return any(isinstance(value, Constant) and isinstance(value.value, int) for value in firsts)
 
     def _given(self, call: Call) -> Given | None:
         arguments = call.arguments

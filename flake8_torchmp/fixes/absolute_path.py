@@ -1,8 +1,8 @@
 """A relative path becomes absolute where it is given: `os.path.abspath("data")`, `Path("data").resolve()`.
 
-Safe for the argument of a call and the default of a parameter: the folder that the program starts in is the one in
-which the path means something. Safe for a constant whose every use is an argument, too; otherwise it may be joined to
-another folder, which an absolute path would replace, and the fix is unsafe. Texts inside f-strings and the parts of a
+Safe for the argument of a call, and for a constant whose every use is one. Otherwise it may be joined to another
+folder, which an absolute path would replace, and the fix is unsafe. So it is for the default of a parameter, which
+would mean the folder in which the file is imported, not that of the call. Texts inside f-strings and the parts of a
 text written in several pieces are refused.
 """
 
@@ -29,7 +29,7 @@ def change(repair: Repair, documents: Documents) -> Change:
     above = document.parent(node)
     if isinstance(above, cst.ConcatenatedString | cst.FormattedStringExpression):
         raise NotFixable("the path is a part of another text")
-    is_safe = _is_given(document, node) or (notes.get("is_shared") != "yes" and _is_constant_of_calls(document, node))
+    is_safe = isinstance(above, cst.Arg) or (notes.get("is_shared") != "yes" and _is_constant_of_calls(document, node))
     text = document.code(node)
     if notes.get("kind") == "path":
         text = text if isinstance(node, cst.Call) else f"({text})"
@@ -41,12 +41,6 @@ def change(repair: Repair, documents: Documents) -> Change:
         function = f"{spelling}.path.abspath"
     edits = (*imports, document.replaced(node, f"{function}({text})"))
     return Change(edits, is_safe, "the path is made absolute")
-
-
-def _is_given(document: Document, node: cst.BaseExpression) -> bool:
-    """Whether an expression is an argument, or the default of a parameter."""
-    above = document.parent(node)
-    return isinstance(above, cst.Arg) or (isinstance(above, cst.Param) and above.default is node)
 
 
 def _is_constant_of_calls(document: Document, node: cst.BaseExpression) -> bool:

@@ -224,19 +224,20 @@ class Document:
         """Every name that the file binds or reads in some scope, also inside f-strings; not attributes and keywords."""
         names = set(dir(builtins)) | set(keyword.kwlist) | set(keyword.softkwlist)
         for node in self.nodes():
-            if isinstance(node, cst.Name) and not self._is_no_variable(node):
+            if isinstance(node, cst.Name) and self.is_variable(node):
                 names.add(node.value)
         return names
 
-    def _is_no_variable(self, node: cst.Name) -> bool:
+    def is_variable(self, node: cst.Name) -> bool:
+        """Whether a name is one of a scope, not of an attribute, of an argument or inside an import."""
         above = self.parent(node)
         if isinstance(above, cst.Attribute):
-            return above.attr is node or any(isinstance(item, cst.ImportFrom) for item in self.ancestors(above))
+            return above.value is node and not any(isinstance(item, cst.ImportFrom) for item in self.ancestors(above))
         if isinstance(above, cst.Arg):
-            return above.keyword is node
+            return above.keyword is not node
         if isinstance(above, cst.ImportAlias):
-            return above.asname is not None
-        return isinstance(above, cst.ImportFrom)
+            return above.asname is None
+        return not isinstance(above, cst.ImportFrom)
 
     def fresh(self, name: str) -> str:
         """The name, or one like it, that clashes with nothing in any scope of the file; each is given once."""

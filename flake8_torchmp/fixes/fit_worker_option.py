@@ -30,8 +30,8 @@ def change(repair: Repair, documents: Documents) -> Change:
         raise NotFixable("the option is not written in a call")
     if notes["count"] == "always 0":
         return Change((_without(document, call, argument),), True, f"{notes['option']} is dropped")
-    count = _count(document, call)
-    neutral = {"persistent_workers": "False", "timeout": "0"}.get(notes["option"], "None")
+    count = worker_count(document, call)
+    neutral = neutral_value(notes["option"])
     if isinstance(value, cst.IfExp) and document.code(value.test) in (count, f"{count} > 0", f"{count} != 0"):
         edit = document.replaced(value.orelse, neutral)
     elif isinstance(value, cst.Name) and value.value == "True":
@@ -42,7 +42,12 @@ def change(repair: Repair, documents: Documents) -> Change:
     return Change((edit,), False, f"{notes['option']} depends on the number of workers")
 
 
-def _count(document: Document, call: cst.Call) -> str:
+def neutral_value(option: str) -> str:
+    """What asks for nothing."""
+    return {"persistent_workers": "False", "timeout": "0"}.get(option, "None")
+
+
+def worker_count(document: Document, call: cst.Call) -> str:
     """The worker count as the call spells it."""
     for index, argument in enumerate(call.args):
         is_named = argument.keyword is not None and argument.keyword.value == "num_workers"

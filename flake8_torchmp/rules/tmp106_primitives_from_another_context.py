@@ -102,11 +102,12 @@ def _context(made: Primitive, model: Model) -> str:
 
 
 def _repair(made: Primitive, crossing: Crossing, model: Model) -> Repair | None:
-    if not isinstance(made.node, ast.Call) or made.callee is None or made.arguments.get(None, "ctx") is not None:
+    if made.callee is None or made.arguments.get(None, "ctx") is not None:
         return None
-    if len(crossing.methods) > 1 or last_name(made.node.func) not in made.module.names_of(made.name):
+    function = made.node.func if isinstance(made.node, ast.Call) else made.node
+    if len(crossing.methods) > 1 or last_name(function) not in made.module.names_of(made.name):
         return None
-    owners = made.node.func.value if isinstance(made.node.func, ast.Attribute) else None
+    owners = function.value if isinstance(function, ast.Attribute) else None
     frame = made.arguments.frame
     values = model.evaluator.values(owners, frame) if owners is not None else ()
     of_module = bool(values) and all(isinstance(value, External) and value.name in MODULES for value in values)

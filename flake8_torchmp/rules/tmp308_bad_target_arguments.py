@@ -78,4 +78,8 @@ def bad_target_arguments(module: Module, model: Model) -> Iterator[Finding]:
         repair = None
         if found.kind != "fit":
             repair = model.repair("argument_tuple", found.node, found.node_module, kind=found.kind)
+        elif found.without_rank is not None:
+            function = found.without_rank
+            module_of_it = function.scope.module
+            repair = model.repair("rank_parameter", function.node, module_of_it, **model.imported(module_of_it))
         yield model.finding("TMP308", message, found.node, found.node_module, repair=repair)

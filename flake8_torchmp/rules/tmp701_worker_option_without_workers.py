@@ -67,7 +67,7 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.loader_options import LoaderOption
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.findings import Finding
+from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.module import Module
 
 from . import rule
@@ -77,13 +77,22 @@ WAY_OUT = {"prefetch_factor": "set it to None", "persistent_workers": "set it to
 
 @rule("TMP701", "worker-option-without-workers", fix="safe or unsafe")
 def worker_option_without_workers(module: Module, model: Model) -> Iterator[Finding]:
-    for option in model.loader_options.of(module):
+    found = list(model.loader_options.of(module))
+    for option in found:
         if option.workers != "chosen":
             way = model.steps(option.way, (option.call.node, option.call.module, option.call.api.name))
-            notes = {"option": option.name, "count": option.workers}
-            is_written = isinstance(option.node, ast.keyword)
-            repair = model.repair("fit_worker_option", option.given, option.module, **notes) if is_written else None
+            repair = _repair(option, [other for other in found if other.node is option.node], model)
             yield model.finding("TMP701", _message(option), option.node, option.module, way, repair=repair)
+
+
+def _repair(option: LoaderOption, here: list[LoaderOption], model: Model) -> Repair:
+    if isinstance(option.node, ast.keyword):
+        notes = {"option": option.name, "count": option.workers}
+        return model.repair("fit_worker_option", option.given, option.module, **notes)
+    kinds = {other.workers for other in here}
+    names = " ".join(other.name for other in here)
+    count = "always 0" if kinds == {"always 0"} else "can be 0"
+    return model.repair("overridden_option", option.node, option.module, options=names, count=count)
 
 
 def _message(option: LoaderOption) -> str:

@@ -26,9 +26,6 @@ SAFE = {
     'texts = Texts(Path("data") / "train")\n': 'texts = Texts((Path("data") / "train").resolve())\n',
     'texts = Texts((Path("data") / "train"))\n': 'texts = Texts(((Path("data") / "train").resolve()))\n',
     'texts = Texts(str(Path("data")))\n': 'texts = Texts(str(Path("data").resolve()))\n',
-    'def make(root="data/train"):\n    return Texts(root)\nmake()\n': (
-        'def make(root=os.path.abspath("data/train")):\n    return Texts(root)\nmake()\n'
-    ),
     'ROOT = "data/train"\ntexts = Texts(ROOT)\n': 'ROOT = os.path.abspath("data/train")\ntexts = Texts(ROOT)\n',
     'ROOT: str = "data/train"\ntexts = Texts(root=ROOT)\n': (
         'ROOT: str = os.path.abspath("data/train")\ntexts = Texts(root=ROOT)\n'
@@ -47,6 +44,7 @@ def test_safe(before: str) -> None:
 UNSAFE = {
     "joined elsewhere": 'import os\nROOT = "data/train"\ntexts = Texts(ROOT)\nlog = os.path.join("logs", ROOT)\n',
     "in a text": 'ROOT = "data/train"\ntexts = Texts(ROOT)\nprint(f"logs/{ROOT}")\n',
+    "a default": 'def make(root="data/train"):\n    return Texts(root)\nmake()\n',
     "in a table": 'ROOTS = {"train": "data/train"}\ntexts = Texts(ROOTS["train"])\n',
 }
 

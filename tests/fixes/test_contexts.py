@@ -6,6 +6,7 @@ from fixes.mending import mended_text
 HEAD = """\
 import multiprocessing as mp
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
 from multiprocessing import Queue
 
 import torch.multiprocessing
@@ -32,6 +33,11 @@ SAFE = {
     "def run():\n    queue = mp.Queue()\n    torch.multiprocessing.spawn(work, args=(queue,))\n": (
         'def run():\n    queue = mp.get_context("spawn").Queue()\n'
         "    torch.multiprocessing.spawn(work, args=(queue,))\n"
+    ),
+    "@dataclass\nclass Control:\n    stop: object = field(default_factory=mp.Event)\n\n\n"
+    "def run():\n    torch.multiprocessing.spawn(work, args=(Control(),))\n": (
+        '@dataclass\nclass Control:\n    stop: object = field(default_factory=mp.get_context("spawn").Event)\n\n\n'
+        "def run():\n    torch.multiprocessing.spawn(work, args=(Control(),))\n"
     ),
     "def run():\n    queue = Queue(4)\n    torch.multiprocessing.spawn(work, args=(queue,))\n": (
         'def run():\n    queue = mp.get_context("spawn").Queue(4)\n'

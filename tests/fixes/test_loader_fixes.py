@@ -79,3 +79,38 @@ def test_option_depends_on_the_count(option: str) -> None:
 def test_count_that_is_no_name_is_left() -> None:
     text = CHOSEN.format(option="timeout=30").replace("num_workers=workers", "num_workers=workers * 1")
     assert mended_text(text, unsafe=True) == text
+
+
+SHARED = f"""\
+{LOADER}
+OPTIONS = dict(persistent_workers=True, timeout=9)
+
+
+def make(data, workers=0):
+    train = DataLoader(data, num_workers=2, **OPTIONS)
+    return train, DataLoader(data, {{given}})
+"""
+OVERRIDDEN = {
+    "num_workers=0, **OPTIONS": 'num_workers=0, **{**OPTIONS, "persistent_workers": False, "timeout": 0}',
+    "**{**OPTIONS, 'batch_size': 2,}": ('**{**OPTIONS, \'batch_size\': 2, "persistent_workers": False, "timeout": 0,}'),
+    "num_workers=workers, **OPTIONS": (
+        'num_workers=workers, **{**OPTIONS, "persistent_workers": workers > 0, '
+        '"timeout": OPTIONS["timeout"] if workers > 0 else 0}'
+    ),
+}
+
+
+@pytest.mark.parametrize("given", OVERRIDDEN)
+def test_shared_option_is_set_for_one_loader(given: str) -> None:
+    text = SHARED.format(given=given)
+    is_safe = "workers=workers" not in given
+    assert (mended_text(text) != text) is is_safe
+    after = mended_text(text, unsafe=True)
+    assert after == SHARED.format(given=OVERRIDDEN[given])
+    assert mended_text(after, unsafe=True) == after
+
+
+@pytest.mark.parametrize("given", ["num_workers=workers * 1, **OPTIONS", "**OPTIONS, **{'batch_size': 2}"])
+def test_shared_option_is_left(given: str) -> None:
+    text = SHARED.format(given=given)
+    assert mended_text(text, unsafe=True) == text

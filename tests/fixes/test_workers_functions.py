@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fixes.mending import mended_text
+from fixes.mending import mended, mended_text
 
 HEAD = """\
 import multiprocessing as mp
@@ -43,6 +43,50 @@ def test_what_may_be_meant_otherwise(before: str) -> None:
 def test_a_call_that_is_left(argument: str) -> None:
     text = f"{HEAD}mp.Process(target={argument}).start()\n"
     assert mended_text(text, unsafe=True) == text
+
+
+SPAWNED = """\
+import torch.multiprocessing as mp
+
+
+def train({}):
+    model.train(rank=1)
+
+
+if __name__ == "__main__":
+    mp.spawn(train, args=({}), nprocs=2)
+"""
+RANKED = {
+    ("a: int, /", "'x',"): "rank: int, a: int, /",
+    ("\n    a,\n    b,\n", "'x', 'y'"): "\n    rank, a,\n    b,\n",
+    ("", ""): "rank",
+}
+
+
+@pytest.mark.parametrize(("taken", "given"), RANKED)
+def test_rank(taken: str, given: str) -> None:
+    text = SPAWNED.format(taken, given)
+    assert mended_text(text) == text
+    assert mended_text(text, unsafe=True) == SPAWNED.format(RANKED[taken, given], given)
+
+
+@pytest.mark.parametrize(
+    ("taken", "given", "more"),
+    [
+        ("gpu, a", "0, 'x'", ""),
+        ("a", "'x',", "train('y')\n"),
+        ("*, a=1", "", ""),
+        ("a, rank", "'x', 'y'", ""),
+    ],
+)
+def test_rank_that_is_left(taken: str, given: str, more: str) -> None:
+    text = more + SPAWNED.format(taken, given)
+    assert mended_text(text, unsafe=True) == text
+
+
+def test_rank_of_a_function_that_others_import() -> None:
+    files = {"main.py": SPAWNED.format("a", "'x',"), "other.py": "from main import train\n"}
+    assert mended(files, unsafe=True).files == files
 
 
 PRIVATE = """\
