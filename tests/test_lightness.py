@@ -16,8 +16,8 @@ HEAVY = {"libcst", "multiprocessing", "sqlite3", "torch"}
 """subprocess is missing here: the command asks git which files there are."""
 
 
-def imported(*arguments: str, folder: Path) -> set[str]:
-    """The modules that a fresh interpreter imports for this, by their first names."""
+def imported(*arguments: str, folder: Path, whole: bool = False) -> set[str]:
+    """The modules that a fresh interpreter imports for this, by their first names or their whole ones."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", *arguments],
         cwd=folder,
@@ -27,7 +27,8 @@ def imported(*arguments: str, folder: Path) -> set[str]:
         check=False,
     )
     assert "Traceback" not in done.stderr
-    return {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines()}
+    names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    return names if whole else {name.partition(".")[0] for name in names}
 
 
 @pytest.mark.parametrize("command", [["-m", "flake8_torchmp", "check"], ["-m", "flake8_torchmp", "check", "--jobs=1"]])
@@ -40,6 +41,21 @@ def test_version(tmp_path: Path) -> None:
     always = imported("-c", "pass", folder=tmp_path)
     more = imported("-m", "flake8_torchmp", "--version", folder=tmp_path) - always
     assert more & (HEAVY | {"argparse", "ast", "dataclasses", "flake8", "inspect", "json"}) == set()
+
+
+@pytest.mark.parametrize("command", [["-c", "import flake8_torchmp"], ["-m", "flake8_torchmp", "check", "train.py"]])
+def test_doctor_stays_away(command: list[str], tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_bytes(PROGRAM)
+    assert not [
+        name for name in imported(*command, folder=tmp_path, whole=True) if "doctor" in name or "psutil" in name
+    ]
+
+
+def test_doctor_imports_no_torch(tmp_path: Path) -> None:
+    """Where there is nothing to examine, and so nobody else who could have."""
+    loaded = imported("-c", "import flake8_torchmp.cli.doctor", folder=tmp_path, whole=True)
+    assert "flake8_torchmp.doctor.bed" in loaded
+    assert not {"torch", "psutil", "numpy", "libcst"} & loaded
 
 
 def test_engine_alone(tmp_path: Path) -> None:

@@ -62,6 +62,10 @@ def _command(given: Sequence[str]) -> int:
         from flake8_torchmp.cli.diagnose import diagnose
 
         return diagnose(arguments)
+    if arguments.command == "doctor":
+        from flake8_torchmp.cli.doctor import doctor
+
+        return doctor(arguments)
     if arguments.command == "config":
         from flake8_torchmp.cli.in_force import show_configuration
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from flake8_torchmp import __version__
 from flake8_torchmp.options import COMMAND, OPTIONS, SETTINGS, Option
 from flake8_torchmp.options.configuration import Chosen, choose
+from flake8_torchmp.settings import START_METHODS
 
 _CHECK = """\
 Checks files, and the Python files below folders, for code that breaks once it runs in worker processes.
@@ -48,6 +51,18 @@ exit codes:
   0  an answer
   1  nothing known explains it
   2  could not run"""
+
+_DOCTOR = """\
+Imports MODULE and runs OBJECT, which is your code, in processes of its own with time limits, and says
+what happens. OBJECT is a DataLoader, a Dataset, or a function without required arguments that returns one;
+path/to/file.py:OBJECT works, too. The doctor reads samples, pickles what crosses to workers, and climbs the
+ladder of 0, 1, 2, 4... workers under each start method."""
+
+_HEALTH = """\
+exit codes:
+  0  healthy
+  1  problems
+  2  could not run: the module cannot be imported, there is no such object, no torch"""
 
 _HELP = partial(RawDescriptionHelpFormatter, width=100, max_help_position=28)
 """Without a width argparse asks for the terminal's, at every start, by a module that takes a tenth of it to load."""
@@ -94,6 +109,11 @@ def parser() -> ArgumentParser:
     diagnose.add_argument("--root", metavar="FOLDER", default=".", help="where the program's code lies (default: .)")
     diagnose.add_argument("--format", choices=("text", "json"), default="text")
 
+    doctor = commands.add_parser(
+        "doctor", help="run a loader and say what ails it", description=_DOCTOR, epilog=_HEALTH
+    )
+    _add_doctor(doctor)
+
     rules = commands.add_parser("rules", help="list the rules")
     rules.add_argument("--format", choices=("table", "json"), default="table")
 
@@ -135,6 +155,64 @@ def _add_fix(fix: ArgumentParser) -> None:
     fix.add_argument("--config", metavar="FILE", default="", help="the pyproject.toml that counts for every file")
     fix.add_argument("--stdin-filename", metavar="NAME", default="", help="the file that standard input stands for")
     fix.add_argument("--jobs", "-j", metavar="N", type=_jobs, default=0, help="processes (default: auto)")
+
+
+def _add_doctor(doctor: ArgumentParser) -> None:
+    doctor.add_argument("target", metavar="MODULE:OBJECT", help="what is examined")
+    doctor.add_argument(
+        "--workers",
+        metavar="N,N",
+        type=_counts,
+        default=(),
+        help="rungs of the ladder (default: 0,1,2,4... processors)",
+    )
+    doctor.add_argument(
+        "--start-methods", metavar="M,M", type=_start_methods, default=(), help="default: all that the platform has"
+    )
+    doctor.add_argument(
+        "--samples", metavar="N", type=_positive(int), default=64, help="how many are read (default: 64)"
+    )
+    doctor.add_argument(
+        "--time-limit",
+        metavar="SECONDS",
+        type=_positive(float),
+        default=60.0,
+        help="a step that shows no sign of life for so long hangs (default: 60)",
+    )
+    doctor.add_argument(
+        "--measure", metavar="SECONDS", type=_positive(float), default=3.0, help="reading time of a rung (default: 3)"
+    )
+    doctor.add_argument(
+        "--python", metavar="PROGRAM", default=sys.executable, help="the interpreter with torch (default: this one)"
+    )
+    doctor.add_argument("--format", choices=("text", "json"), default="text")
+    doctor.add_argument("--html", metavar="FILE", default="", help="also write a page with curves and source")
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    if not all(part.strip().isdecimal() for part in text.split(",")):
+        raise ArgumentTypeError(f"{text!r} is not a list of numbers such as 0,2,4")
+    return tuple(sorted({int(part) for part in text.split(",")}))
+
+
+def _start_methods(text: str) -> tuple[str, ...]:
+    methods = tuple(part.strip() for part in text.split(","))
+    if unknown := [one for one in methods if one not in START_METHODS]:
+        raise ArgumentTypeError(f"{unknown[0]!r} is not one of {', '.join(START_METHODS)}")
+    return methods
+
+
+def _positive(kind: type[int | float]) -> Callable[[str], float]:
+    def number(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = 0
+        if not 0 < value < float("inf"):
+            raise ArgumentTypeError(f"{text!r} is not a number above 0")
+        return value
+
+    return number
 
 
 def _add_options(group: _ArgumentGroup, options: tuple[Option, ...]) -> None:

@@ -1,0 +1,72 @@
+"""Imports torch once, and forks a process for each step; its socket closed, it ends what it has started.
+
+Where forking is no good idea, each step has an interpreter of its own: `once`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+import tempfile
+from typing import Any
+
+from .channel import Channel
+from .steps import run
+
+
+def serve(descriptor: int) -> None:
+    """Answers until it is, in a forked child, the process of a step."""
+    with contextlib.suppress(ImportError):  # each step says so by itself
+        import torch.utils.data  # noqa: F401
+    with socket.socket(fileno=descriptor) as asked:
+        started: set[int] = set()
+        while True:
+            message, files, _, _ = socket.recv_fds(asked, 1 << 20, 2)
+            if not message:
+                for pid in started:
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.killpg(pid, signal.SIGKILL)
+                os._exit(0)
+            request = json.loads(message)
+            if isinstance(request, int):
+                pid, status = os.waitpid(request, os.WNOHANG)
+                if pid:
+                    started.discard(pid)
+                asked.sendall(b"%d\n" % os.waitstatus_to_exitcode(status) if pid else b"null\n")
+                continue
+            pid = os.fork()  # noqa: TMP802 - nothing has run in torch yet
+            if pid == 0:
+                break
+            started.add(pid)
+            for file in files:
+                os.close(file)
+            asked.sendall(b"%d\n" % pid)
+    os.setsid()
+    output, reports = files
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+    begin(request, Channel(reports))
+
+
+def once(reports: int, request: str) -> None:
+    begin(json.loads(request), Channel(reports))
+
+
+def begin(step: dict[str, Any], channel: Channel) -> None:
+    os.environ.update(step["environment"])
+    os.chdir(step["folder"])
+    tempfile.tempdir = None
+    sys.argv = [""]
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed()
+    run(step, channel)

@@ -1,0 +1,1 @@
+"""From what the steps report to problems: one module for each kind of step."""
