@@ -3,10 +3,11 @@
 `self.file = h5py.File(path)` goes; what its arguments need is stored instead, and the class gets a property `file`,
 which opens it when it is first read in a process, and a `__getstate__` that leaves the open one out. What is derived
 from it (`self.data = self.file["x"]`, also by way of a local name) becomes a property too, and a `with` around the
-assignment goes along. Unsafe: it opens later than before, and again in each worker.
+assignment goes along. A class that says itself how it is pickled goes on doing so. Unsafe: it opens later than before,
+and again in each worker.
 
-Refused where it is stored on a condition, in several places, and where the class says itself how it
-is pickled.
+Refused where it is stored on a condition or in several places, and where the class's own pickling does more with it
+than to leave it out and to open it anew.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ from flake8_torchmp.findings import Repair
 
 from .change import Change, Edit, NotFixable
 from .document import Document, Documents
-
-PICKLING = frozenset("__getstate__ __setstate__ __reduce__ __reduce_ex__ __slots__".split())
+from .own_pickling import OwnPickling
 
 
 def change(repair: Repair, documents: Documents) -> Change:
@@ -48,13 +48,12 @@ class _Moving:
         self.stored = dict(self._stored_parameters())
         self.edits: list[Edit] = []
         self.process, self.imports = document.with_import("import os", call)
+        self.pickling = OwnPickling(document, self.owner)
         self.renamed: dict[str, str] = {}
         """Local names that stand for what was opened, and what replaces them."""
 
     def change(self) -> Change:
         document = self.document
-        if any(isinstance(n, cst.Name) and n.value in PICKLING for n in document.nodes(self.owner)):
-            raise NotFixable("its class says itself how it is pickled")
         target, value = self._assigned(self.opening)
         name = self._attribute(target)
         if not name:
@@ -73,10 +72,13 @@ class _Moving:
                 properties.append(self._derived(attribute, inner, line))
                 moved.add(id(line))
         self._rename(moved)
-        properties.append(self._getstate(name))
+        if not self.pickling.has_getstate:
+            properties.append(self._getstate(name))
         end = document.line_after(document.span(self.method.body.children[-1]).end)
         newline = "" if document.text[:end].endswith(("\n", "\r")) else document.newline
         self.edits.append(document.inserted(end, newline + "".join(properties)))
+        opened = f"_opened_{name.lstrip('_')}"
+        self.edits += self.pickling.edits(name, (opened, f"{opened}_by"))
         return Change((*self.imports, *self.edits), False, f"{name.lstrip('_')} is opened once in each process")
 
     # what there is
@@ -157,7 +159,7 @@ class _Moving:
         if document.parent(unit) is not self.method.body:
             raise NotFixable("it is opened on a condition, in a loop or in another block")
         self._drop_field(name)
-        if self._times_stored(name) > (0 if self.renamed else 1):
+        if self._times_stored(name) - self.pickling.restored(name) > (0 if self.renamed else 1):
             raise NotFixable("it is stored in several places")
         saved: dict[str, str] = {}
         own: set[str] = set()
@@ -188,6 +190,7 @@ class _Moving:
     def _derived(self, name: str, value: cst.BaseExpression, line: cst.SimpleStatementLine) -> str:
         if self._times_stored(name) > 1:
             raise NotFixable(f"{name} is stored in several places")
+        self.pickling.demand_silence(name)
         saved: dict[str, str] = {}
         expression = self._text(value, name, saved, set())
         self._replace(line, saved)

@@ -213,43 +213,74 @@ def test_many_files_and_processes(folder: Path) -> None:
     assert {(folder / f"m{number}.py").read_text() for number in range(25)} == {GOOD}
 
 
-def kill_at_random(folder: Path, times: int, seed: int, signals: list[signal.Signals]) -> int:
-    """Interrupts fixing runs; each file has to be what it was or what it becomes. Counts the runs cut in the middle."""
-    chance, cut = random.Random(seed), 0
-    names = [f"m{number}.py" for number in range(12)]
-    for name in names:
-        (folder / name).write_text(BAD)
-        (folder / name).chmod(0o640)
-    start = time.monotonic()
-    command(folder)
-    whole = time.monotonic() - start
-    for _ in range(times):
-        for name in names:
-            if (folder / name).read_text() != BAD:
-                (folder / name).write_text(BAD)
+KILLS = int(os.environ.get("KILLS", "1000"))
+
+
+class Interrupted:
+    """A small project whose fixing is interrupted; each file has to be what it was or what it becomes."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self._folder, self._chance = folder, random.Random(seed)
+        self._files = [folder / f"m{number}.py" for number in range(12)]
+        for file in self._files:
+            file.write_text(BAD)
+            file.chmod(0o640)
+        start = time.monotonic()
+        command(folder)
+        self._seconds = time.monotonic() - start
+        self.cut = 0
+        """The runs that were cut between one file and the next."""
+
+    def kill(self, *signals: signal.Signals, while_it_writes: bool = False) -> None:
+        for file in self._files:
+            if file.read_text() != BAD:
+                file.write_text(BAD)
+        before = os.stat(self._folder).st_mtime_ns
         process = subprocess.Popen(
             [sys.executable, "-m", "flake8_torchmp", "fix", "--jobs", "1"],
-            cwd=folder,
+            cwd=self._folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        time.sleep(chance.uniform(0.3, 1.05) * whole)
-        process.send_signal(chance.choice(signals))
+        if while_it_writes:
+            while os.stat(self._folder).st_mtime_ns == before and process.poll() is None:
+                time.sleep(0.0002)
+            time.sleep(self._chance.uniform(0, 0.004))
+        else:
+            time.sleep(self._chance.uniform(0.1, 1.05) * self._seconds)
+        process.send_signal(self._chance.choice(signals))
         process.wait()
-        texts = [(folder / name).read_text() for name in names]
+        texts = [file.read_text() for file in self._files]
         assert set(texts) <= {BAD, GOOD}
-        assert {(folder / name).stat().st_mode & 0o777 for name in names} == {0o640}
-        cut += len(set(texts)) == 2
-    return cut
+        assert {file.stat().st_mode & 0o777 for file in self._files} == {0o640}
+        self.cut += len(set(texts)) == 2
+
+    def finish(self) -> int:
+        """Nothing that was left behind hinders the next run; counts what was."""
+        command(self._folder)
+        assert {file.read_text() for file in self._files} == {GOOD}
+        here = {*self._folder.iterdir()}
+        assert {file for file in here if file.suffix == ".py"} == {*self._files}
+        return len(here - {*self._files, self._folder / "setup.cfg"})
 
 
 def test_killed_at_random(folder: Path) -> None:
-    kill_at_random(folder, 5, 1, [signal.SIGKILL])
-    kill_at_random(folder, 10, 2, [signal.SIGTERM, signal.SIGINT])
-    assert {name for name in os.listdir(folder) if name.endswith(".py")} == {f"m{number}.py" for number in range(12)}
+    project = Interrupted(folder, 1)
+    for while_it_writes in (False, True):
+        for _ in range(4):
+            project.kill(signal.SIGTERM, signal.SIGINT, while_it_writes=while_it_writes)
+    assert project.finish() == 0, "these clean up"
+    for while_it_writes in (False, True):
+        for _ in range(3):
+            project.kill(signal.SIGKILL, while_it_writes=while_it_writes)
+    project.finish()
 
 
 @pytest.mark.slow
 def test_killed_a_thousand_times(folder: Path) -> None:
-    cut = kill_at_random(folder, 1000, 3, [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-    assert cut > 0, "some have to be cut between two files"
+    project = Interrupted(folder, 3)
+    for number in range(KILLS):
+        project.kill(signal.SIGKILL, while_it_writes=number % 2 == 1)
+    behind = project.finish()
+    print(f"{KILLS} kills, {project.cut} between two files, {behind} temporary files left behind")
+    assert project.cut > 0

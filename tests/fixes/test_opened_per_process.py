@@ -79,10 +79,23 @@ def test_a_local_name_for_it() -> None:
     assert fixed(before) == after
 
 
+OPENED = "        self.data = h5py.File(path)\n\n"
 LEFT = {
     "on a condition": "        if path:\n            self.data = h5py.File(path)\n",
     "in two places": "        self.data = None\n        self.data = h5py.File(path)\n",
-    "beside a reduce": "        self.data = h5py.File(path)\n\n    def __setstate__(self, state):\n        pass\n",
+    "beside a reduce": f"{OPENED}    def __reduce__(self):\n        return Features, ('a',)\n",
+    "pickled otherwise": f"{OPENED}    def __getstate__(self):\n        return vars(self)\n",
+    "pickled on a condition": (
+        f"{OPENED}    def __getstate__(self):\n        state = dict(vars(self))\n"
+        "        if 'data' in state:\n            del state['data']\n        return state\n"
+    ),
+    "taken out by a name": (
+        f"{OPENED}    def __getstate__(self):\n        state = dict(vars(self))\n"
+        "        for key in ('data', 'lock'):\n            state.pop(key)\n        return state\n"
+    ),
+    "opened by a helper": (
+        f"{OPENED}    def __setstate__(self, state):\n        vars(self).update(state)\n        self.data.open()\n"
+    ),
 }
 
 
@@ -90,3 +103,45 @@ LEFT = {
 def test_left(case: str) -> None:
     text = f"{HEAD}    def __init__(self, path):\n{LEFT[case]}{REST}"
     assert fixed(text) == text
+
+
+PICKLED = """
+    def __getstate__(self):
+        state = self.__dict__.copy()
+{left_out}
+        return state
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+{restored}"""
+LEFT_OUT = {
+    "        del state['data']  # é": (
+        '        state.pop("_opened_data", None)\n        state.pop("_opened_data_by", None)  # é'
+    ),
+    '        state.pop("data", None)': (
+        '        state.pop("_opened_data", None)\n        state.pop("_opened_data_by", None)'
+    ),
+    '        state["data"] = None': (
+        '        state.pop("_opened_data", None)\n        state.pop("_opened_data_by", None)'
+    ),
+    "        state = {k: v for k, v in state.items() if k != 'data'}": (
+        '        state = {k: v for k, v in state.items() if k not in ("_opened_data", "_opened_data_by")}'
+    ),
+    "        state = {k: v for k, v in state.items() if k not in ['data', 'lock']}": (
+        '        state = {k: v for k, v in state.items() if k not in ["_opened_data", "_opened_data_by", \'lock\']}'
+    ),
+}
+
+
+@pytest.mark.parametrize("left_out", LEFT_OUT)
+def test_its_own_pickling(left_out: str) -> None:
+    before = f"""{HEAD}    def __init__(self, path):
+        self.path = path
+        self.data = h5py.File(path)
+"""
+    before += PICKLED.format(left_out=left_out, restored="        self.data = h5py.File(self.path)\n") + REST
+    after = f"""{HEAD}    def __init__(self, path):
+        self.path = path
+{PROPERTY.format(name="data", bare="data", call="h5py.File(self.path)")}"""
+    after += PICKLED.format(left_out=LEFT_OUT[left_out], restored="") + REST
+    assert fixed(before) == after

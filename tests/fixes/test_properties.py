@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import importlib
 import io
 import os
 import subprocess
@@ -18,7 +20,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from flake8_torchmp import rules, source
+from flake8_torchmp.engine import Project
+from flake8_torchmp.fixes.change import Edit, NotFixable, in_order
+from flake8_torchmp.fixes.document import Documents
 from flake8_torchmp.fixes.patch import patch
+from flake8_torchmp.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,9 +32,13 @@ if TYPE_CHECKING:
 FIXABLE = {rule.code for rule in rules.all_rules() if rule.fix}
 KEEPING = frozenset(
     "absolute_path another_start_method available_start_method import_submodule lambda_to_function local_to_module "
-    "main_guard sort_listing start_method_once".split()
+    "main_guard overridden_option own_context rank_parameter sort_listing start_method_once".split()
 )
 """Codemods after which no statement is gone for good, and so no comment either."""
+EXAMPLES = int(os.environ.get("PROPERTY_EXAMPLES", "40"))
+"""More of them are other ones, too."""
+DERANDOMIZE = "PROPERTY_EXAMPLES" not in os.environ
+BOM = b"\xef\xbb\xbf"
 NAMES = {"loader": "загрузчик", "dataset": "données", "batch": "パッチ", "data": "größe"}
 
 
@@ -158,7 +168,7 @@ def fixed(folder: Path, data: bytes, unsafe: bool) -> tuple[bytes, set[str]]:
 
 
 @given(data=layouts(), unsafe=st.booleans())
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=DERANDOMIZE, suppress_health_check=list(HealthCheck))
 def test_every_fix(data: bytes, unsafe: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(os.path.realpath(name))
@@ -180,10 +190,49 @@ def test_every_fix(data: bytes, unsafe: bool) -> None:
         assert (folder / "main.py").read_bytes() == new
 
 
+@given(data=layouts())
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=DERANDOMIZE, suppress_health_check=list(HealthCheck))
+def test_bytes_outside_the_edits(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(os.path.realpath(name))
+        (folder / "setup.cfg").touch()
+        path = str(folder / "main.py")
+        Path(path).write_bytes(data)
+        project = Project(folder, Settings())
+        documents = Documents(lambda _: data)
+        for repair in {one.repair for one in project.findings_from(path) if one.repair is not None}:
+            codemod = importlib.import_module(f"flake8_torchmp.fixes.{repair.codemod}")
+            with contextlib.suppress(NotFixable):
+                edits = in_order(codemod.change(repair, documents).edits)
+                assert_as_they_were(data, documents[path].after(tuple(edits)), edits)
+
+
+def assert_as_they_were(data: bytes, new: bytes, edits: list[Edit]) -> None:
+    """Walks along both contents: between one edit and the next they are the same bytes."""
+    encoding = source.encoding(data)
+    text = data.decode(encoding)
+    marked = encoding == "utf-8-sig"
+
+    def length(part: str) -> int:
+        return len(part.encode("utf-8" if marked else encoding))
+
+    old_at = new_at = len(BOM) if marked else 0
+    assert new[:new_at] == data[:old_at]
+    place = 0
+    for edit in edits:
+        assert place <= edit.start <= edit.end <= len(text)
+        kept = length(text[place : edit.start])
+        assert new[new_at : new_at + kept] == data[old_at : old_at + kept]
+        old_at += kept + length(text[edit.start : edit.end])
+        new_at += kept + length(edit.text)
+        place = edit.end
+    assert new[new_at:] == data[old_at:]
+
+
 def unchanged_as_they_were(data: bytes, new: bytes) -> None:
     """Encoding, byte-order mark and line ends."""
     assert source.encoding(new) == source.encoding(data)
-    assert new.startswith(b"\xef\xbb\xbf") == data.startswith(b"\xef\xbb\xbf")
+    assert new.startswith(BOM) == data.startswith(BOM)
     if b"\r\n" in data:
         assert b"\n" not in new.replace(b"\r\n", b"")
     else:
