@@ -369,8 +369,14 @@ def _uses(name: str, module: Module) -> Iterator[tuple[ast.AST, ast.expr]]:
 
 
 def _is_method_of(function: Scope, cls: Class, outline: Evaluator) -> bool:
+    """Whether a function is a method of a class, of one above it or of one below it."""
     owner = function.enclosing_class()
-    return owner is not None and any(item.scope is owner for item in classes.project_classes(outline, cls))
+    if owner is None:
+        return False
+    if any(item.scope is owner for item in classes.project_classes(outline, cls)):
+        return True
+    below = Class(owner, outline.frame_of(owner.parent)) if owner.parent is not None else None
+    return below is not None and any(item.scope is cls.scope for item in classes.project_classes(outline, below))
 
 
 def _asks_for_process(scope: Scope) -> bool:

@@ -47,7 +47,24 @@ def _is_forgotten(
     if isinstance(target, ast.Subscript):
         return _is_forgotten(target.value, False, module, evaluator, not_asking)
     uses = _uses_of(target, module, evaluator)
-    return uses is not None and all(_asks_nothing(use, is_handle, module, not_asking) for use in uses)
+    return uses is not None and all(
+        _asks_nothing(use, is_handle, module, not_asking)
+        or (is_handle and _is_put_away(use, module, evaluator, not_asking))
+        for use in uses
+    )
+
+
+def _is_put_away(use: ast.expr, module: Module, evaluator: Evaluator, not_asking: frozenset[str]) -> bool:
+    """`results.append(handle)`, `self.results[i] = handle`, where nobody asks what is in there."""
+    holder: Any = up(use)
+    if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Attribute) and holder.func.attr in ADDING:
+        return _is_forgotten(holder.func.value, False, module, evaluator, not_asking)
+    if isinstance(holder, ast.Assign):
+        return all(
+            isinstance(target, ast.Subscript) and _is_forgotten(target, False, module, evaluator, not_asking)
+            for target in holder.targets
+        )
+    return False
 
 
 def _uses_of(target: ast.expr, module: Module, evaluator: Evaluator) -> list[ast.expr] | None:

@@ -119,6 +119,17 @@ class Seeds:
                     found.append(Seeding(node, seeds))
         return sorted(found, key=lambda item: position(item.call))
 
+    def seeds(self, scope: Scope) -> bool:
+        """Whether a function seeds a global generator, be it with what the system gives: `numpy.random.seed()`."""
+        module = scope.module
+        return bool(self.of(scope)) or any(
+            isinstance(value, External) and value.name in random_sources.SEEDERS
+            for name in random_sources.SEEDER_NAMES
+            for call in module.calls.get(name, ())
+            if module.scope_of(call).enclosing_function() is scope
+            for value in self.outline.values(call.func, self.outline.frame_at(call, module))
+        )
+
     def _seeded_by(self, call: ast.Call, module: Module, makes: bool) -> tuple[ast.expr, ...]:
         name = last_name(call.func)
         for value in self.outline.values(call.func, self.outline.frame_at(call, module)):

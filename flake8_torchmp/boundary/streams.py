@@ -144,7 +144,7 @@ class Streams:
         workers = [w for w in self.workers.of(module) if w.kind in ("process", "task") and "fork" in w.methods]
         if not workers or self.workers.train_together(module):
             return
-        if any(w.kind == "initializer" and self.seeds.of(w.scope) for w in self.workers.of(module)):
+        if any(w.kind == "initializer" and self.seeds.seeds(w.scope) for w in self.workers.of(module)):
             return
         drawing = [(w, draw) for w in workers if (draw := self._global_draw(w)) is not None]
         if not drawing:
@@ -170,7 +170,7 @@ class Streams:
                 if scope not in reached:
                     reached.append(scope)
                     pending += [(f.scope, owner) for f, owner in self.workers.callees(scope, receiver)]
-            if not any(self.seeds.of(scope) for scope in reached):
+            if not any(self.seeds.seeds(scope) for scope in reached):
                 found |= {scope.place for scope in reached}
         return found
 

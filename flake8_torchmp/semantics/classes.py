@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 
 RECORD_BASES = frozenset(("typing.NamedTuple", "typing_extensions.NamedTuple", "pydantic.BaseModel", "msgspec.Struct"))
 
+EMPTY_BASES = frozenset(
+    ("object", "abc.ABC", "typing.Generic", "typing.Protocol", "typing_extensions.Generic", "typing_extensions.Protocol")
+)
+"""Library classes without methods or attributes that a program would use."""
+
 
 def linearize(evaluator: Evaluator, cls: Class) -> tuple[Value, ...]:
     """The class, then its bases from left to right, each before its own bases; a base counts where it comes last."""
@@ -317,6 +322,35 @@ def _receiver_names(cls: Class) -> list[str]:
     return sorted(names - {""})
 
 
+def is_replaced(evaluator: Evaluator, instance: Instance, cls: Class, method: Scope) -> bool:
+    """Whether an object's own class has a method in place of a base's, which nothing of its classes calls any more."""
+    if cls.scope is instance.cls.scope:
+        return False
+    is_hidden = False
+    for item in project_classes(evaluator, instance.cls):
+        is_hidden = is_hidden or (item.scope is not cls.scope and method.name in item.scope.bindings)
+        if item.scope is cls.scope:
+            break
+    return is_hidden and not any(
+        _calls_base(item, method.name) for item in project_classes(evaluator, instance.cls)
+    )
+
+
+def _calls_base(cls: Class, name: str) -> bool:
+    """Whether a class's methods call `super().name(…)` or `Base.name(…)`, or take it from there."""
+    module = cls.scope.module
+    key = ("calls base", cls.node, name)
+    if key not in module.memo:
+        module.memo[key] = any(
+            isinstance(node, ast.Attribute)
+            and (method := _method_around(node, cls)) is not None
+            and not (isinstance(node.value, ast.Name) and node.value.id == receiver_name(method))
+            for node in module.read.get(name, ())
+        )
+    known: bool = module.memo[key]
+    return known
+
+
 def store_frame(evaluator: Evaluator, instance: Instance, cls: Class, method: Scope) -> Frame:
     """The frame in which a method stores something on an object."""
     if method.name == "__init__":
@@ -333,7 +367,7 @@ def stored(
     grown = _grown(evaluator, instance, name)
     for cls in project_classes(evaluator, instance.cls):
         for change, method in stores(cls).get(name, ()):
-            if change.value is None or method.name in skipped_methods:
+            if change.value is None or method.name in skipped_methods or is_replaced(evaluator, instance, cls, method):
                 continue
             frame = store_frame(evaluator, instance, cls, method)
             if evaluator.never(change.node, frame):
@@ -346,7 +380,12 @@ def stored(
 
 
 def _grown(evaluator: Evaluator, instance: Instance, name: str) -> changes.Additions | None:
-    grown = [(item, *grown) for item in project_classes(evaluator, instance.cls) for grown in growth(item, name)]
+    grown = [
+        (item, change, method)
+        for item in project_classes(evaluator, instance.cls)
+        for change, method in growth(item, name)
+        if not is_replaced(evaluator, instance, item, method)
+    ]
     if not grown:
         return None
     frames = [(change, partial(store_frame, evaluator, instance, item, method)) for item, change, method in grown]
@@ -434,7 +473,7 @@ def _of_class(evaluator: Evaluator, base: Value, order: tuple[Value, ...], name:
                 for value in evaluator.bound(binding, frame):
                     yield from _bind(evaluator, base, value)
             return
-        if isinstance(item, External):
+        if isinstance(item, External) and item.name not in EMPTY_BASES:
             yield from _of_library(evaluator, base, item, name)
             return
     yield UNKNOWN
