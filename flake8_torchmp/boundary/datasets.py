@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from typing import Any
 
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import Module, Place
+from flake8_torchmp.semantics.module import Module, Place, last_name, up
 from flake8_torchmp.semantics.values import Class, Instance
 
 from . import apis
@@ -42,9 +44,12 @@ class Datasets:
         )
 
     def are_used_in_parent_alone(self, cls: Class) -> bool:
-        """Whether the project shows loaders of a dataset class, and none of them has workers."""
+        """Whether the project shows loaders of a dataset class, and none of them has workers.
+
+        Objects of a class inside a function that are handed to nobody else meet no loader at all.
+        """
         loaders = list(self.loaders_of(cls))
-        return bool(loaders) and not any(loaders)
+        return not any(loaders) if loaders else cls.is_local and _stays_inside(cls)
 
     def loaders_of(self, cls: Class) -> Iterator[bool]:
         """For each loader of the project that is given objects of a class: whether it may have workers."""
@@ -73,3 +78,35 @@ class Datasets:
                     for item in classes.project_classes(self.outline, hanging.value.cls)
                 ]
                 yield frozenset(scopes), crossing.has_workers
+
+
+_LOOKING = frozenset("len str repr list iter next enumerate isinstance type print sorted zip range".split())
+"""Functions that keep nothing of what they are given."""
+
+
+def _stays_inside(cls: Class) -> bool:
+    """Whether a function that defines a class makes objects of it, and itself alone works with them."""
+    module = cls.scope.module
+    made = [up(load) for load in module.loads(cls.scope.name)]
+    holders = [up(call) for call in made if isinstance(call, ast.Call) and last_name(call.func) == cls.scope.name]
+    names = {
+        target.id
+        for holder in holders
+        if isinstance(holder, ast.Assign)
+        for target in holder.targets
+        if isinstance(target, ast.Name)
+    }
+    return (
+        bool(names)
+        and len(holders) == len(made) == sum(isinstance(holder, ast.Assign) for holder in holders)
+        and all(_only_works_with(load) for name in names for load in module.loads(name))
+    )
+
+
+def _only_works_with(load: ast.AST) -> bool:
+    holder: Any = up(load)
+    if isinstance(holder, ast.Attribute | ast.Subscript):
+        return holder.value is load
+    if isinstance(holder, ast.Call):
+        return isinstance(holder.func, ast.Name) and holder.func.id in _LOOKING
+    return isinstance(holder, ast.For | ast.comprehension) and holder.iter is load

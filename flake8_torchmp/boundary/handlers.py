@@ -22,6 +22,10 @@ TIDYING = frozenset(
 )
 """Calls whose failure changes no sample."""
 BLANK = frozenset("zeros ones full empty zeros_like ones_like full_like empty_like rand randn new tensor array".split())
+ASKING_SYSTEM = frozenset(
+    "sched_getaffinity cpu_count process_cpu_count getloadavg virtual_memory len int max min".split()
+)
+"""Calls that ask what the machine has, and what is done with the answer."""
 
 
 def swallowing(scope: Scope) -> Iterator[ast.AST]:
@@ -55,8 +59,14 @@ def _is_harmless(body: Sequence[ast.stmt]) -> bool:
             and isinstance(statement.value, ast.Call)
             and last_name(statement.value.func) in TIDYING
         )
+        or _asks_system(statement)
         for statement in body
     )
+
+
+def _asks_system(statement: ast.stmt) -> bool:
+    names = {last_name(part.func) for part in ast.walk(statement) if isinstance(part, ast.Call)}
+    return isinstance(statement, ast.Assign) and bool(names) and names <= ASKING_SYSTEM
 
 
 def _goes_on_silently(handler: ast.ExceptHandler, around: ast.Try, scope: Scope) -> bool:
@@ -109,11 +119,16 @@ def _is_filler(value: ast.expr) -> bool:
 
 def _tries_otherwise(call: ast.Call, tried: set[str], objects: set[str]) -> bool:
     """A call that is given what the failing code was given, or asks the same object: a second way to the same thing."""
-    if last_name(call.func) in BLANK:
-        return False
+    name = last_name(call.func)
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if name in BLANK:
+        return name in ("tensor", "array") and any(
+            isinstance(part, ast.comprehension) and isinstance(part.iter, ast.Name) and part.iter.id in tried
+            for argument in given
+            for part in ast.walk(argument)
+        )
     if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and call.func.value.id in objects:
         return True
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
     return any(isinstance(part, ast.Name) and part.id in tried for argument in given for part in ast.walk(argument))
 
 

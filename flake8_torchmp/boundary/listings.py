@@ -407,7 +407,11 @@ def _is_sorted_there(load: ast.AST) -> bool:
     parent: Any = up(load)
     if isinstance(parent, ast.Attribute) and parent.attr == "sort":
         return isinstance(up(parent), ast.Call)
-    if isinstance(parent, ast.Call) and last_name(parent.func) in SORTING and load in parent.args:
+    part = load
+    if isinstance(parent, ast.comprehension) and parent.iter is load:  # `x = sorted(f(y) for y in x)`
+        part = up(parent) or load
+        parent = up(part)
+    if isinstance(parent, ast.Call) and last_name(parent.func) in SORTING and part in parent.args:
         statement: Any = up(parent)
         if isinstance(statement, ast.Assign):
             return any(dotted(target) == dotted(load) for target in statement.targets)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -42,6 +43,8 @@ from .target_arguments import TargetArguments
 from .timeline import Timeline
 from .unpicklables import Unpicklables
 from .workers import Workers
+
+_TESTS = re.compile(r"test_.*\.py|.*_test\.py")
 
 
 class HandedOver(NamedTuple):
@@ -219,8 +222,19 @@ class Model:
 
     @staticmethod
     def is_program_file(module: Module) -> bool:
-        """`__main__.py`: run by `python -m`, it is never imported again by a child."""
-        return module.path.endswith("__main__.py")
+        """Whether no child imports a module again as its main one: `__main__.py`, or tests that pytest collects."""
+        name = re.split(r"[\\/]", module.path)[-1]
+        if name == "__main__.py":
+            return True
+        return (
+            bool(_TESTS.fullmatch(name))
+            and "pytest" in module.scope.bindings
+            and any(
+                node.name.startswith("test") and module.scope_of(node) is module.scope
+                for node in module.functions
+                if not isinstance(node, ast.Lambda)
+            )
+        )
 
     @staticmethod
     def is_called(node: ast.AST) -> bool:

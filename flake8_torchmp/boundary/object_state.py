@@ -107,9 +107,11 @@ class ObjectState:
             return  # of a dataset that the worker makes for itself
         for change, attribute in self.own_changes(worker.scope):
             if self.is_plain(receiver, attribute) and not self._is_done_once(change, worker.scope):
-                read = next(self._reads_in_parent(receiver.cls, attribute), None)
-                if read is not None:
-                    yield LostChange(change.node, attribute, *read)
+                is_bound = change.kind == "attribute" and isinstance(change.target, ast.Name)
+                for read, module in self._reads_in_parent(receiver.cls, attribute):
+                    if is_bound or not _asks_for_none(read):
+                        yield LostChange(change.node, attribute, read, module)
+                        break
 
     def _is_done_once(self, change: Change, scope: Scope) -> bool:
         """Whether each process does it for itself, when it is first needed: `if self.x is None: self.x = …`."""
@@ -405,6 +407,14 @@ def _unset(fact: Condition, receiver: str) -> str:
         test, holds = test.left, not holds
     is_own = isinstance(test, ast.Attribute) and dotted(test.value) == receiver
     return last_name(test) if is_own and not holds else ""
+
+
+def _asks_for_none(node: ast.AST) -> bool:
+    """`x.cache is None`: tells nothing of what is in there."""
+    test = up(node)
+    return isinstance(test, ast.Compare) and all(
+        isinstance(side, ast.Constant) and side.value is None for side in test.comparators
+    )
 
 
 def _function(value: Value) -> Iterator[tuple[Function, int]]:

@@ -26,6 +26,7 @@ from flake8_torchmp.semantics.values import (
     Value,
 )
 
+_NAMING = re.compile(r"[\w.]")
 _DRIVE = re.compile(r"^[A-Za-z]:[\\/]|^\\\\|^[a-z][a-z0-9+.-]*:")
 
 PATH_CLASSES = frozenset(
@@ -78,7 +79,10 @@ class Literal(NamedTuple):
 
 
 def is_relative(text: str) -> bool:
-    return bool(text) and not text.startswith(("/", "~", "$", "{", "%", "<", ":")) and not _DRIVE.match(text)
+    """Whether a text can be a path that begins at the current folder; `???` names no file."""
+    if not _NAMING.search(text) or _DRIVE.match(text):
+        return False
+    return not text.startswith(("/", "~", "$", "{", "%", "<", ":"))
 
 
 class Paths:

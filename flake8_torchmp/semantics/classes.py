@@ -31,7 +31,14 @@ if TYPE_CHECKING:
 RECORD_BASES = frozenset(("typing.NamedTuple", "typing_extensions.NamedTuple", "pydantic.BaseModel", "msgspec.Struct"))
 
 EMPTY_BASES = frozenset(
-    ("object", "abc.ABC", "typing.Generic", "typing.Protocol", "typing_extensions.Generic", "typing_extensions.Protocol")
+    (
+        "object",
+        "abc.ABC",
+        "typing.Generic",
+        "typing.Protocol",
+        "typing_extensions.Generic",
+        "typing_extensions.Protocol",
+    )
 )
 """Library classes without methods or attributes that a program would use."""
 
@@ -331,9 +338,7 @@ def is_replaced(evaluator: Evaluator, instance: Instance, cls: Class, method: Sc
         is_hidden = is_hidden or (item.scope is not cls.scope and method.name in item.scope.bindings)
         if item.scope is cls.scope:
             break
-    return is_hidden and not any(
-        _calls_base(item, method.name) for item in project_classes(evaluator, instance.cls)
-    )
+    return is_hidden and not any(_calls_base(item, method.name) for item in project_classes(evaluator, instance.cls))
 
 
 def _calls_base(cls: Class, name: str) -> bool:
