@@ -53,6 +53,7 @@ if __name__ == "__main__":
 - An `if __name__ != "__main__": sys.exit()` at the top counts as a guard. It does keep a child from starting
   processes, but it ends the child as well, so that a DataLoader says that its worker exited unexpectedly. Put the run
   under a guard instead.
+- Test modules that pytest collects: pytest imports them, so they are no main modules.
 - `__main__.py` of a package: a child never imports it when it runs by `python -m package`, and nothing is reported.
 
 ## How to silence it

@@ -68,12 +68,13 @@ for the project `extend-ignore = TMP703` there, or their counterparts in the too
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.devices import counts_without_cuda, cuda_uses
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.module import Module, ancestors, up
 from flake8_torchmp.semantics.values import Constant, Result, Text, Value
 
 from . import rule
@@ -108,8 +109,16 @@ def _origin(device: Value) -> Module:
 def _is_given_by_parent(device: Value, model: Model) -> bool:
     """Whether a helper that both sides call is given the device by the parent, for itself."""
     for hop in device.way:
+        if hop.text.startswith("__init__(") and _is_thrown_away(hop.node):
+            return True
         if hop.text.endswith("=)") and not hop.text.startswith("__init__("):
             function = hop.module.scope_of(hop.node).enclosing_function()
             if function is None or not model.workers.runs(function):
                 return True
     return False
+
+
+def _is_thrown_away(argument: ast.AST) -> bool:
+    """Whether an object is made of an argument and kept by nobody: a test of how it is made."""
+    call = next((outer for outer in ancestors(argument) if isinstance(outer, ast.Call)), None)
+    return call is not None and isinstance(up(call), ast.Expr)
