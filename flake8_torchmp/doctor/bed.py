@@ -32,6 +32,8 @@ _BOOT = "import sys; del sys.path[0]; sys.path.append({!r}); from torchmp_bedsid
 _MARK = "TORCHMP_DOCTOR"
 _OVERTIME = 4
 """A step that does something all the time may take so many times the limit."""
+_ENDING = 10.0
+"""Seconds that a step has to end after its work is done."""
 _STEP = 0.05
 
 Event = dict[str, object]
@@ -90,6 +92,9 @@ class Bed:
         try:
             started = self._start(request, listening)
         except OSError:  # the one before it has killed the nurse
+            if self._nurse is None:
+                raise
+            self._nurse.close()
             self._nurse = None
             started = self._start(request, listening)
         used: set[str] = set()
@@ -145,7 +150,8 @@ class Bed:
                 )
                 return ("ended" if said_goodbye else "died"), status
             now = time.monotonic()
-            if now - listening.last > self.limit:
+            is_done = any(event["event"] == "done" for event in listening.events[-1:])
+            if now - listening.last > (min(_ENDING, self.limit) if is_done else self.limit):
                 return "silent", 0
             if now - began > _OVERTIME * self.limit:
                 return "overtime", 0

@@ -63,6 +63,10 @@ def test_sick(path: Path, bed: Bed) -> None:
     for wish, problem in zip(wishes, problems, strict=True):
         agrees(wish, problem, path)
     assert examination.exit_code == 1
+    for problem in problems:
+        assert (problem.kind in ("hangs", "does-not-end")) == bool(problem.stacks)
+        if problem.title.startswith("1 worker"):
+            assert {"parent", "worker"} <= {stack.role for stack in problem.stacks} or problem.kind != "hangs"
     if code:
         finding = Explainer(examination.wishes.target).explained(problems[0]).finding
         assert finding is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Any
 
-from flake8_torchmp.doctor.problems import FATAL, STOPS, Place, Problem, places_of
+from flake8_torchmp.doctor.problems import COSTS, FATAL, STOPS, Place, Problem, places_of
 
 if TYPE_CHECKING:
     from flake8_torchmp.doctor.bed import Outcome
@@ -25,6 +25,15 @@ def unmade(event: dict[str, Any]) -> Problem:
 
 def stopped(outcome: Outcome, doing: str) -> Problem | None:
     """A step that has not come to its end."""
+    if outcome.how == "silent" and outcome.event("done"):
+        return Problem(
+            "does-not-end",
+            COSTS,
+            "all is done, and the process does not end: a thread or process of the loader's keeps it",
+            places=where(outcome),
+            advice="make the thread a daemon, or end it when the dataset is closed",
+            stacks=tuple(outcome.stacks),
+        )
     if outcome.how == "silent":
         return Problem(
             "hangs",

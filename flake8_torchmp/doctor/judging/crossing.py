@@ -40,7 +40,7 @@ def judge(outcome: Outcome, methods: Sequence[str]) -> list[Problem]:
     found = []
     stop = stopped(outcome, "it is pickled")
     if stop is not None:
-        found.append(stop._replace(weight=REFUSED))
+        found.append(stop._replace(weight=min(stop.weight, REFUSED)))
     if (failed := outcome.event("failed")) is not None:
         found.append(Problem("pickle", REFUSED, f"pickling fails: {first_line(dict(failed))}"))
     for event in outcome.events:

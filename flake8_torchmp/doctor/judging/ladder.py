@@ -20,9 +20,10 @@ def judge(outcome: Outcome, workers: int, method: str) -> list[Problem]:
     found = []
     stop = stopped(outcome, f"{under} {_doing(outcome)}")
     if stop is not None:
-        found.append(stop._replace(title=f"{under}: {stop.title.replace(f'{under} ', '')}"))
-    if (failed := outcome.event("failed")) is not None:
-        found.append(_fails(dict(failed), under, workers))
+        title = f"{under}: {stop.title.replace(f'{under} ', '')}"
+        found.append(stop if stop.weight == COSTS else stop._replace(title=title))
+    failures = [event for event in outcome.events if event["event"] in ("failed", "unmade", "cannot")]
+    found += [_fails(dict(event), under, workers) for event in failures]
     if (compared := outcome.event("compared")) is not None:
         found += _compared(dict(compared), under, workers, method)
     if _LEAKED.search(outcome.output):
@@ -44,6 +45,8 @@ def rung_name(workers: int, method: str) -> str:
 
 def verdict(outcome: Outcome, problems: list[Problem]) -> str:
     """One word for the table."""
+    if outcome.how == "silent" and outcome.event("done"):
+        return "works"
     if outcome.how in ("silent", "overtime"):
         return "hangs" if outcome.how == "silent" else "too slow"
     if outcome.how == "died" or outcome.event("failed") or outcome.event("unmade") or outcome.event("cannot"):
@@ -93,8 +96,8 @@ def _fails(event: dict[str, Any], under: str, workers: int) -> Problem:
         "rung-fails",
         STOPS if workers else FATAL,
         f"{under}: {first_line(event)}",
-        places=places_of(event["frames"]),
-        said=event["text"],
+        places=places_of(event.get("frames")),
+        said=event.get("text", ""),
     )
 
 

@@ -11,15 +11,15 @@ from .common import first_line, stopped
 if TYPE_CHECKING:
     from flake8_torchmp.doctor.bed import Outcome
 
-WORDY = 1 << 10
-"""Bytes printed for each sample."""
+WORDY, MANY = 1 << 10, 1 << 16
+"""Bytes printed for each sample, and in all."""
 
 
 def judge(outcome: Outcome) -> list[Problem]:
     found = []
     stop = stopped(outcome, _doing(outcome))
     if stop is not None:
-        found.append(stop._replace(weight=FATAL))
+        found.append(stop._replace(weight=FATAL) if stop.weight == STOPS else stop)
     if (failed := outcome.event("failed")) is not None:
         found.append(_fails(dict(failed)))
     if (samples := outcome.event("samples")) is not None:
@@ -79,7 +79,7 @@ def _reading(event: dict[str, Any], outcome: Outcome) -> list[Problem]:
                 advice="a batch waits for its slowest sample: prepare these beforehand",
             )
         )
-    if event["read"] and outcome.printed > WORDY * event["read"]:
+    if event["read"] and outcome.printed > max(MANY, WORDY * event["read"]):
         found.append(
             Problem(
                 "prints",

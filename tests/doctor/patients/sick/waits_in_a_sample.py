@@ -1,4 +1,4 @@
-# finds: hangs `hangs while sample 4 is read in the parent` at 18
+# finds: hangs `hangs while sample 4 is read in the parent` at 17
 # options: --time-limit 3
 import threading
 
