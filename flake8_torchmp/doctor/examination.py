@@ -161,7 +161,10 @@ def _climb(examination: Examination, bed: Bed, step: dict[str, Any], watch: Watc
         wanted = {**step, "step": "rung", "workers": workers, "method": method, "compare": workers == compared_at}
         outcome = _run(bed, wanted, name, watch)
         problems = ladder.judge(outcome, workers, method)
-        rung = Rung(workers, method, ladder.verdict(outcome, problems), outcome, tuple(problems))
+        verdict = ladder.verdict(outcome, problems)
+        if verdict == "works" and any((rung.method, rung.verdict) == (method, "differs") for rung in examination.rungs):
+            verdict = "differs"  # as with fewer workers
+        rung = Rung(workers, method, verdict, outcome, tuple(problems))
         examination.rungs.append(rung)
         examination.problems += problems
         arrived(examination, rung)

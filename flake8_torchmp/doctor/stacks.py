@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _FRAME = re.compile(r'^  File "(?P<path>[^"]*)", line (?P<line>\d+|\?\?\?) in (?P<function>.*)$')
 _THREAD = re.compile(r"^(?:Current thread|Thread) 0x\w+")
 _DOCTORS = re.compile(r"torchmp_bedside|^<string>$|^<frozen ")
+_FOREIGN = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d")
 MOST = 16
 
 
@@ -30,6 +31,22 @@ class Stack(NamedTuple):
     role: str
     threads: tuple[tuple[Frame, ...], ...]
     """The frames of each thread, the innermost first."""
+
+    def shortened(self) -> list[tuple[Frame, ...]]:
+        """What tells: threads that run code of the user's, or else the last one, which is the main one; the frames
+        from the user's on."""
+        own = [thread for thread in self.threads if any(not is_foreign(frame.path) for frame in thread)]
+        return [_innermost(thread) for thread in own or self.threads[-1:]]
+
+
+def is_foreign(path: str) -> bool:
+    return path.startswith("<") or bool(_FOREIGN.search(path))
+
+
+def _innermost(thread: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    """Some frames around the user's innermost one."""
+    own = next((at for at, frame in enumerate(thread) if not is_foreign(frame.path)), 0)
+    return thread[max(0, own - 2) : own + 4]
 
 
 def dump(main: int, processes: list[Process], hear: Callable[[], str]) -> list[Stack]:

@@ -12,14 +12,14 @@ from flake8_torchmp.doctor.bed import Bed
 @pytest.fixture(scope="session")
 def bed() -> Iterator[Bed]:
     """One for all: torch is imported once."""
-    with Bed(sys.executable, forks=sys.platform == "linux", limit=30) as made:
+    with Bed(sys.executable, forks=sys.platform == "linux", limit=60) as made:
+        made.run({"step": "samples", "target": "nowhere.py:nothing"}, lambda _: None)  # now the nurse is there
         yield made
 
 
 @pytest.fixture
 def nothing_left(bed: Bed) -> Iterator[None]:
     """No process, no block of shared memory, no temporary file outlives a test."""
-    bed.run({"step": "samples", "target": "nowhere.py:nothing"}, lambda _: None)  # the nurse is there
     before = _lying_around(bed)
     yield
     assert _lying_around(bed) == before

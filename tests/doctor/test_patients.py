@@ -18,7 +18,7 @@ from flake8_torchmp.doctor.problems import Problem
 FOLDER = Path(__file__).parent / "patients"
 SICK = sorted((FOLDER / "sick").glob("*.py"))
 HEALTHY = sorted((FOLDER / "healthy").glob("*.py"))
-USUAL = "--workers 0,1,2 --start-methods fork"
+USUAL = "--workers 0,2 --start-methods fork"
 _FINDS = re.compile(r"(?P<kind>[a-z-]+)(?P<texts>(?:,? ?`[^`]+`)*)(?: at (?P<line>\d+))?")
 
 
@@ -47,7 +47,7 @@ def examined(path: Path, bed: Bed) -> Examination:
     default = "dataset" if "\ndataset = " in path.read_text(encoding="utf-8") else "make_loader"
     target = f"{path}:{said.get('object', default)}"
     asked = parser().parse_args(["doctor", target, *shlex.split(USUAL), *shlex.split(said.get("options", ""))])
-    bed.limit = min(asked.time_limit, 30)
+    bed.limit = asked.time_limit
     wishes = Wishes(target, asked.workers, asked.start_methods, asked.samples, seconds=0.3)
     return examine(wishes, bed, lambda _doing, _event: None, lambda _so_far, _rung: None)
 
@@ -65,7 +65,7 @@ def test_sick(path: Path, bed: Bed) -> None:
     assert examination.exit_code == 1
     for problem in problems:
         assert (problem.kind in ("hangs", "does-not-end")) == bool(problem.stacks)
-        if problem.title.startswith("1 worker"):
+        if " under " in problem.title:
             assert {"parent", "worker"} <= {stack.role for stack in problem.stacks} or problem.kind != "hangs"
     if code:
         finding = Explainer(examination.wishes.target).explained(problems[0]).finding
@@ -88,4 +88,4 @@ def test_healthy(path: Path, bed: Bed) -> None:
     assert examination.cannot is None
     assert examination.problems == []
     assert {rung.verdict for rung in examination.rungs} == {"works"}
-    assert len(examination.rungs) >= 3
+    assert len(examination.rungs) >= 2

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from flake8_torchmp.doctor import stacks
+from flake8_torchmp.doctor.bed import Outcome
 from flake8_torchmp.doctor.problems import COSTS, FATAL, STOPS, Place, Problem, places_of
-
-if TYPE_CHECKING:
-    from flake8_torchmp.doctor.bed import Outcome
 
 
 def unmade(event: dict[str, Any]) -> Problem:
@@ -88,16 +87,10 @@ def where(outcome: Outcome) -> tuple[Place, ...]:
     found = []
     for stack in outcome.stacks:
         for thread in stack.threads:
-            own = next((frame for frame in thread if is_own(frame.path)), None)
+            own = next((frame for frame in thread if not stacks.is_foreign(frame.path)), None)
             if own is not None:
                 found.append(Place(own.path, own.line, "", f"{stack.role} {stack.pid}"))
     return tuple(dict.fromkeys(found))
-
-
-def is_own(path: str) -> bool:
-    return not path.startswith("<") and not any(
-        part in path for part in ("site-packages", "dist-packages", "/lib/python")
-    )
 
 
 def traceback_of(outcome: Outcome) -> str:
@@ -113,10 +106,8 @@ def traceback_of(outcome: Outcome) -> str:
 
 def _printed_places(output: str) -> tuple[Place, ...]:
     """The user's innermost line in what faulthandler prints of a crash."""
-    from flake8_torchmp.doctor import stacks
-
     for thread in stacks.read(output):
         for frame in thread:
-            if is_own(frame.path):
+            if not stacks.is_foreign(frame.path):
                 return (Place(frame.path, frame.line),)
     return ()

@@ -177,8 +177,8 @@ def _source(place: Place) -> str:
 
 def _stack(stack: Stack) -> str:
     threads = []
-    for thread in stack.threads:
-        rows = [f"{named(frame.path)}:{frame.line} in {frame.function}" for frame in reversed(thread[:8])]
+    for thread in stack.shortened():
+        rows = [f"{named(frame.path)}:{frame.line} in {frame.function}" for frame in reversed(thread)]
         threads.append(_text("\n".join(rows)))
     said = "\n\n".join(threads) or "says nothing"
     return f"<p>{_text(stack.role)}, process {stack.pid}</p><pre>{said}</pre>"

@@ -131,10 +131,10 @@ def place_line(place: Place) -> str:
 def stack_lines(stack: Stack) -> list[str]:
     """The innermost frame last, as in a traceback."""
     lines = [f"{stack.role}, process {stack.pid}:" + ("" if stack.threads else " says nothing")]
-    for number, thread in enumerate(stack.threads):
+    for number, thread in enumerate(stack.shortened()):
         if number:
             lines.append("  another thread:")
-        lines += [f"  {named(frame.path)}:{frame.line} in {frame.function}" for frame in reversed(thread[:8])]
+        lines += [f"  {named(frame.path)}:{frame.line} in {frame.function}" for frame in reversed(thread)]
     return lines
 
 

@@ -116,7 +116,9 @@ def _equal(streams: Sequence[Sequence[Read]], volatile: set[str]) -> list[dict[s
 
 def _compare_streams(patient: Patient, channel: Channel, workers: int, method: str, most: int) -> dict[str, object]:
     patient.loader.collate_fn = Fingerprints(patient.collates)
+    seed(7)
     theirs, theirs_end = _streamed(patient.with_workers(workers, method), most * workers, channel)
+    seed(8)
     mine, mine_end = _streamed(patient.with_workers(0, method), most * workers, channel)
     again, _ = _streamed(patient.with_workers(0, method), most * workers, channel)
     words = [token(read[1]) for read in mine]
@@ -159,7 +161,6 @@ def _compare_streams(patient: Patient, channel: Channel, workers: int, method: s
 
 def _streamed(loader: Iterable[Any], most: int, channel: Channel) -> tuple[list[Read], bool]:
     """The first samples of a stream, and whether they are all."""
-    seed(7)
     found: list[Read] = []
     for batch in loader:
         channel.beat()

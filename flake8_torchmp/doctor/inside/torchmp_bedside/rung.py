@@ -11,16 +11,14 @@ from . import comparing, resources
 from .channel import Channel
 from .patient import Patient, seed
 
-EPOCHS = 2
-
 
 def examine(patient: Patient, channel: Channel, step: dict[str, Any]) -> None:
     workers, method = step["workers"], step["method"]
     prices = []
-    for epoch in range(EPOCHS):
+    for epoch in range(2 if step["compare"] else 1):
         channel.say("epoch", number=epoch)
         seed(1 + epoch)
-        prices.append(_read(patient.with_workers(workers, method), workers, channel, step))
+        prices.append(_read(patient.with_workers(workers, method), workers, channel, step["seconds"]))
         if epoch == 0:
             channel.say("works", **prices[0])
     channel.say("price", epochs=prices)
@@ -29,32 +27,38 @@ def examine(patient: Patient, channel: Channel, step: dict[str, Any]) -> None:
         channel.say("compared", **comparing.compare(patient, channel, workers, method, step["samples"]))
 
 
-def _read(loader: Any, workers: int, channel: Channel, step: dict[str, Any]) -> dict[str, object]:
-    """Reads batches for some time, and says what that took."""
+def _read(loader: Any, workers: int, channel: Channel, seconds: float) -> dict[str, object]:
+    """Reads batches for some time after the first one, and says what that took."""
     base = resources.shared_memory()
     began = time.perf_counter()
-    first = spent = 0.0
-    batches = 0
+    spent = 0.0
+    times: list[float] = []
     seen: dict[str, Any] = {}
     for _ in loader:
-        batches += 1
         now = time.perf_counter()
-        first = first or now - began
+        times.append(now - began - spent)
+        batches = len(times)
         channel.say("batch", number=batches) if batches < 4 else channel.beat()
         if batches & (batches - 1) == 0:  # 1, 2, 4...
             seen = _seen(base)
             spent += time.perf_counter() - now
-        if now - began - spent > step["seconds"] and batches >= 2 * max(1, workers):
+        if times[-1] - times[0] > seconds and batches >= 4 * max(1, workers):
             break
-    taken = time.perf_counter() - began - spent
-    size = loader.batch_size or 1
-    rest = taken - first
     return {
-        "first": first,
-        "batches": batches,
-        "rate": (batches - 1) * size / rest if batches > 2 and rest > 0 else None,
+        "first": times[0] if times else None,
+        "batches": len(times),
+        "rate": _rate(times, workers, loader.batch_size or 1),
         **seen,
     }
+
+
+def _rate(times: list[float], workers: int, size: int) -> float | None:
+    """Samples per second, once every worker has given its first batches, which it had time to prepare."""
+    left_out = min(2 * workers, len(times) // 2)
+    if len(times) - left_out < 2:
+        return None
+    taken = times[-1] - times[left_out]
+    return (len(times) - left_out - 1) * size / taken if taken > 0 else None
 
 
 def _seen(shared_before: int | None) -> dict[str, Any]:

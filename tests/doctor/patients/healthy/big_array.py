@@ -1,4 +1,3 @@
-# options: --workers 0,1 --start-methods fork,spawn
 import numpy as np
 from torch.utils.data import DataLoader, Dataset
 

@@ -1,4 +1,4 @@
-# options: --workers 0,2 --start-methods spawn
+# options: --workers 0,1 --start-methods spawn
 from torch.utils.data import DataLoader, Dataset
 
 

@@ -1,4 +1,3 @@
-# options: --workers 0,2 --start-methods fork,spawn
 import itertools
 
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info

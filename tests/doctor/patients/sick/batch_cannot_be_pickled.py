@@ -1,4 +1,4 @@
-# finds: hangs `1 worker under fork: hangs while waiting for the first batch`
+# finds: hangs `2 workers under fork: hangs while waiting for the first batch`
 # options: --time-limit 3
 from torch.utils.data import DataLoader, Dataset
 

@@ -1,4 +1,4 @@
-# finds: hangs `1 worker under fork: hangs while waiting for the first batch` at 18
+# finds: hangs `2 workers under fork: hangs while waiting for the first batch` at 18
 # options: --time-limit 3
 import socket
 

@@ -1,4 +1,4 @@
-# finds: hangs `1 worker under fork: hangs while waiting for the first batch` at 26, threads-at-fork
+# finds: hangs `2 workers under fork: hangs while waiting for the first batch` at 26, threads-at-fork
 # options: --time-limit 3
 import threading
 import time

@@ -1,4 +1,4 @@
-# finds: rung-fails `1 worker under fork: .*exited unexpectedly`
+# finds: rung-fails `2 workers under fork: .*exited unexpectedly`
 import os
 
 from torch.utils.data import DataLoader, Dataset, get_worker_info
