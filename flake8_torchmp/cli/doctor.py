@@ -34,8 +34,12 @@ def doctor(arguments: Namespace) -> int:
     signal.signal(signal.SIGTERM, _end)
     wishes = Wishes(arguments.target, arguments.workers, arguments.start_methods, arguments.samples, arguments.measure)
     shown = _Shown(wishes.target, for_people=arguments.format == "text")
-    with Bed(arguments.python, forks=sys.platform == "linux", limit=arguments.time_limit) as bed:
-        examination = examine(wishes, bed, shown.watch, shown.arrived)
+    try:
+        with Bed(arguments.python, forks=sys.platform == "linux", limit=arguments.time_limit) as bed:
+            examination = examine(wishes, bed, shown.watch, shown.arrived)
+    except ConnectionError:
+        print(f"torchmp: error: {arguments.python} ends as soon as it is started", file=sys.stderr)
+        return COULD_NOT_RUN
     explainer = Explainer(wishes.target)
     examination.problems = [explainer.explained(problem) for problem in examination.problems]
     if arguments.html:

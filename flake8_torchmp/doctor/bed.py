@@ -67,7 +67,7 @@ class Bed:
         """Whether steps are forked from one process that has imported torch."""
         self.limit = limit
         self._mark = f"{_MARK}={uuid.uuid4().hex}"
-        self._folder = tempfile.mkdtemp(prefix="torchmp-")
+        self.folder = tempfile.mkdtemp(prefix="torchmp-")
         self._nurse: _Nurse | None = None
 
     def __enter__(self) -> Bed:  # noqa: PYI034 - Self is not in Python 3.10
@@ -81,10 +81,10 @@ class Bed:
             if self._nurse is not None:
                 self._nurse.close()
             processes.end(-1, self._mark, but=-1)
-            shutil.rmtree(self._folder, ignore_errors=True)
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def run(self, step: Mapping[str, object], heard: Callable[[Event], None]) -> Outcome:
-        temporary = tempfile.mkdtemp(dir=self._folder)
+        temporary = tempfile.mkdtemp(dir=self.folder)
         request = {"environment": {"TMPDIR": temporary}, "folder": os.getcwd(), **step}
         began = time.monotonic()
         listening = _Listening(heard)
@@ -122,14 +122,14 @@ class Bed:
 
     def files(self) -> list[str]:
         """What lies in the temporary folder."""
-        return os.listdir(self._folder)
+        return os.listdir(self.folder)
 
     def _of(self, started: _Started) -> list[Process]:
         return processes.of_patient(started.pid, self._mark, but=self._nurse.pid if self._nurse else -1)
 
     def _start(self, request: Mapping[str, object], listening: _Listening) -> _Started:
         name, _, token = self._mark.partition("=")
-        env = dict(os.environ, PYTHONFAULTHANDLER="1", PYTHONUNBUFFERED="1", TMPDIR=self._folder)
+        env = dict(os.environ, PYTHONFAULTHANDLER="1", PYTHONUNBUFFERED="1", TMPDIR=self.folder)
         env[name] = token
         if not self._forks:
             return _Once(self._python, env, request, listening)

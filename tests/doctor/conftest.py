@@ -26,5 +26,5 @@ def nothing_left(bed: Bed) -> Iterator[None]:
 
 
 def _lying_around(bed: Bed) -> tuple[object, ...]:
-    blocks = [name for name in os.listdir("/dev/shm") if name.startswith("torchmp_patient")]
+    blocks = [name for name in os.listdir("/dev/shm") if os.path.basename(bed.folder) in name]
     return bed.processes(), blocks, bed.files()

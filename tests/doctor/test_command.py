@@ -61,6 +61,12 @@ def test_healthy_as_json(tmp_path: Path) -> None:
     assert [rung["verdict"] for rung in report["ladder"]] == ["works"]
 
 
+def test_interpreter_that_is_none(tmp_path: Path) -> None:
+    done = run("own:dataset", "--python", "true", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "torchmp: error: true ends as soon as it is started\n"
+
+
 @pytest.fixture
 def without_torch(tmp_path: Path) -> Path:
     folder = tmp_path / "lib"

@@ -5,13 +5,16 @@ Where forking is no good idea, each step has an interpreter of its own: `once`.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import json
 import os
 import signal
 import socket
 import sys
 import tempfile
+import threading
 from typing import Any
 
 from .channel import Channel
@@ -22,6 +25,8 @@ def serve(descriptor: int) -> None:
     """Answers until it is, in a forked child, the process of a step."""
     with contextlib.suppress(ImportError):  # each step says so by itself
         import torch.utils.data  # noqa: F401
+    gc.collect()
+    gc.freeze()  # what is here already is neither looked at nor copied by the steps
     with socket.socket(fileno=descriptor) as asked:
         started: set[int] = set()
         while True:
@@ -51,6 +56,17 @@ def serve(descriptor: int) -> None:
     os.dup2(output, 2)
     os.close(output)
     begin(request, Channel(reports))
+    _leave()
+
+
+def _leave() -> None:
+    """As the interpreter ends, but without taking torch apart, which takes longer than many a step."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            stream.flush()
+    os._exit(0)
 
 
 def once(reports: int, request: str) -> None:

@@ -47,9 +47,13 @@ def _read(loader: Any, workers: int, channel: Channel, seconds: float) -> dict[s
     return {
         "first": times[0] if times else None,
         "batches": len(times),
-        "rate": _rate(times, workers, loader.batch_size or 1),
+        "rate": _rate(times, workers, _batch_size(loader)),
         **seen,
     }
+
+
+def _batch_size(loader: Any) -> int:
+    return int(loader.batch_size or getattr(loader.batch_sampler, "batch_size", None) or 1)
 
 
 def _rate(times: list[float], workers: int, size: int) -> float | None:

@@ -8,7 +8,7 @@ from torch.utils.data import DataLoader, Dataset
 
 class Mapped(Dataset):
     def __init__(self):
-        self.block = shared_memory.SharedMemory(f"torchmp_patient_{os.getpid()}", create=True, size=4096)
+        self.block = shared_memory.SharedMemory(os.path.basename(os.path.dirname(os.environ["TMPDIR"])), create=True, size=4096)
 
     def __len__(self):
         return 6

@@ -1,4 +1,4 @@
-# finds: rung-fails `2 workers under fork: .*is killed by signal: Killed`
+# finds: rung-fails `2 workers under fork: .*(is killed by signal: Killed|exited unexpectedly)`
 import os
 import signal
 
