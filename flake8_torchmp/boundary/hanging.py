@@ -30,6 +30,7 @@ from . import apis, ecosystem
 from .methods import mp_name
 
 MOST_HANGING = 400
+MOST_STEPS = 2000
 
 
 class Hanging(NamedTuple):
@@ -53,15 +54,19 @@ class Hangings:
     def on(self, values: list[Value], frame: Frame) -> Iterator[Hanging]:
         seen: set[tuple[Any, ...]] = set()
         pending = [(value, value.way) for value in values]
+        steps = 0
         while pending and len(seen) < MOST_HANGING:
             value, way = pending.pop(0)
             if value.key in seen:
                 continue
             seen.add(value.key)
             yield Hanging(value, way)
+            if steps < MOST_STEPS:
+                self.evaluator.steps = 0  # what one of them holds and is hard to follow must not hide the rest
             for inner, label in self._held(value):
                 hop = Hop(_node_of(value), _module_of(value) or frame.module, label)
                 pending.append((inner, (*inner.way, hop, *way)))
+            steps += self.evaluator.steps
 
     def _held(self, value: Value) -> Iterator[tuple[Value, str]]:
         """What a value holds, so that pickling it pickles that too."""

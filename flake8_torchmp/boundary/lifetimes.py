@@ -103,7 +103,7 @@ class Lifetimes:
             for node, base in _uses(name, module) if module is not None else ():
                 assert module is not None
                 around = module.scope_of(node).enclosing_function()
-                if around is not None and _is_method_of(around, cls, self.outline):
+                if around is not None and (around.name in _AT_THE_END or _is_method_of(around, cls, self.outline)):
                     continue
                 if name != "__enter__" and self._comes_after_loader(node, module, around, dotted(base)):
                     continue
@@ -349,6 +349,8 @@ class _Run:
 
 _SETTERS = frozenset("mount update close headers".split())
 """Methods of a session that send nothing."""
+
+_AT_THE_END = ("__exit__", "__del__")
 
 _BEHIND = frozenset(
     "__getitem__ __getitems__ __iter__ __next__ __setstate__ __getstate__ __reduce__ __del__ __exit__ run".split()

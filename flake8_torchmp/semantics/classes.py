@@ -521,12 +521,15 @@ def _of_super(evaluator: Evaluator, base: Super, name: str) -> Iterator[Value]:
     order = evaluator.mro(cls) if isinstance(cls, Class) else ()
     keys = [item.key for item in order]
     after = order[keys.index(base.cls.key) + 1 :] if base.cls.key in keys else evaluator.mro(base.cls)[1:]
+    may_make = name == "__init__"
     for item in after:
-        if isinstance(item, External) and not any(
-            isinstance(later, Class) and name in later.scope.bindings for later in after
-        ):
-            yield External(f"{item.name}.{name}", item.node, item.module)
-            return
+        if isinstance(item, External):
+            is_last = not any(isinstance(later, Class) and name in later.scope.bindings for later in after)
+            if is_last or (may_make and item.name not in EMPTY_BASES):
+                yield External(f"{item.name}.{name}", item.node, item.module)
+                may_make = False  # its own, or none, so that the next class makes the object
+            if is_last:
+                return
         if isinstance(item, Class) and name in item.scope.bindings:
             yield from _of_class(evaluator, receiver, (item,), name)
             return

@@ -235,15 +235,18 @@ class Codebase:
         yield self.package_root(importer)
         if top in self.libraries and top not in self._tops:
             return
-        yield folder
+        is_foreign = top in self.libraries or top in sys.stdlib_module_names
         inner = folder
-        while inner != self.root and inner.startswith(self.root + os.sep):
+        while True:
+            if not (is_foreign and os.path.join(inner, "__init__.py") in (self._files or ())):
+                yield inner  # in a package, `import queue` is never the module beside it
+            if inner == self.root or not inner.startswith(self.root + os.sep):
+                break
             inner = os.path.dirname(inner)
-            yield inner
         for name in ("src", "lib", "python"):
             yield os.path.join(self.root, name)
         homes = self._tops.get(top, ())
-        if len(homes) == 1 and top not in self.libraries:
+        if len(homes) == 1 and not is_foreign:
             yield homes[0]
 
     def _at(self, folder: str, name: str) -> tuple[str, str] | None:
