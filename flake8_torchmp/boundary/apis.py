@@ -177,6 +177,8 @@ NOT_HOLDERS = frozenset(
     "threading.Thread torch.Tensor torch.LongTensor torch.FloatTensor pathlib.Path pandas.DataFrame pandas.Series "
     "collections.Counter random.Random".split()
 )
+COPYING = ("pandas.",)
+"""Libraries whose objects copy what is assigned to their attributes and elements: a column made by `map` is a list."""
 PIPELINES = ("webdataset.", "torchdata.", "torch.utils.data.datapipes.", "torch.utils.data.IterDataPipe")
 """Objects whose methods return a stage that keeps what it was given: `.map(f).select(g)`."""
 

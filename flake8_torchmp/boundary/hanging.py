@@ -70,7 +70,7 @@ class Hangings:
 
     def _held(self, value: Value) -> Iterator[tuple[Value, str]]:
         """What a value holds, so that pickling it pickles that too."""
-        for extra in () if isinstance(value, Collection | Instance) else value.extras:
+        for extra in () if isinstance(value, Collection | Instance) or _copies(value) else value.extras:
             if extra.kind in ("attribute", "entry", "element"):
                 for inner in self.evaluator.of(extra.source):
                     yield inner, f".{extra.label}" if extra.kind == "attribute" else "[…]"
@@ -185,6 +185,11 @@ def _copies_attributes(state: Function) -> bool:
         if isinstance(node, ast.Call) and dotted(node.func) in ("vars", "super"):
             return True
     return False
+
+
+def _copies(value: Value) -> bool:
+    """Whether what is put into a library's object is read at once, and not kept."""
+    return isinstance(value, Result) and value.name.startswith(apis.COPYING)
 
 
 def _node_of(value: Value) -> ast.AST:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -28,21 +29,22 @@ class Imports:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._made: dict[str, tuple[str, list[Edit]]] = {}
-        lines = [line for line in document.module.body if isinstance(line, cst.SimpleStatementLine)]
+        lines = [line for line in _sure(document.module.body) if isinstance(line, cst.SimpleStatementLine)]
         self._imports = [found for line in lines for found in _imports_of(line)]
+        self._meanings: dict[str, set[str]] = {}
+        """What names are bound to by imports anywhere in the file."""
         self._rebound = self._bound_otherwise()
 
     def _bound_otherwise(self) -> set[str]:
         """The names that are bound, somewhere in the file, other than by one and the same import."""
         document = self._document
         bound: set[str] = set()
-        meanings: dict[str, set[str]] = {}
         for node in document.nodes():
             if isinstance(node, cst.SimpleStatementLine):
                 for found in _imports_of(node):
                     root = found.spelling.partition(".")[0]
                     own = found.brings if "." not in found.spelling else root
-                    meanings.setdefault(root, set()).add(own)
+                    self._meanings.setdefault(root, set()).add(own)
             elif isinstance(node, cst.Name):
                 above = document.parent(node)
                 if isinstance(above, cst.FunctionDef | cst.ClassDef | cst.Param | cst.NamedExpr | cst.NameItem):
@@ -51,7 +53,7 @@ class Imports:
                         bound.add(node.value)
                 elif _is_target(document, node):
                     bound.add(node.value)
-        return bound | {name for name, brought in meanings.items() if len(brought) > 1}
+        return bound | {name for name, brought in self._meanings.items() if len(brought) > 1}
 
     def _countable(self, at: cst.CSTNode) -> list[_Import]:
         """The imports that have run when a node runs, and whose names mean nothing else anywhere."""
@@ -97,7 +99,7 @@ class Imports:
         document = self._document
         root = name or module.partition(".")[0]
         unused = document.fresh(root)
-        is_free = unused == root or (not name and self._is_only_brought_by_imports(root))
+        is_free = unused == root or (not name and self._is_only_brought_by_imports(root, module))
         if name:
             text = f"from {module} import {name}" + ("" if is_free else f" as {unused}")
             spelling = name if is_free else unused
@@ -107,9 +109,11 @@ class Imports:
             text, spelling = f"import {module} as {unused}", unused
         return spelling, [self._placed(text, module, bool(name))]
 
-    def _is_only_brought_by_imports(self, root: str) -> bool:
+    def _is_only_brought_by_imports(self, root: str, module: str) -> bool:
         """Whether `import root.more` changes nothing for a file that uses the name already."""
-        return root not in self._rebound and any(
+        if root in self._rebound:
+            return False
+        return self._meanings.get(root) == {module} or any(
             found.spelling.partition(".")[0] == root and (found.brings == root or "." in found.spelling)
             for found in self._imports
         )
@@ -161,6 +165,19 @@ class Imports:
             elif block or not (_is_docstring(line) or _is_harmless(line)):
                 break
         return block
+
+
+def _sure(lines: Sequence[cst.CSTNode]) -> Iterator[cst.CSTNode]:
+    """The statements that have run once those after them do, also those of a `try:` whose handlers all raise."""
+    for line in lines:
+        yield line
+        if isinstance(line, cst.Try) and line.handlers and all(_raises(handler.body) for handler in line.handlers):
+            yield from _sure(line.body.body)
+
+
+def _raises(block: cst.BaseSuite) -> bool:
+    last = block.body[-1] if block.body else None
+    return isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Raise)
 
 
 def _is_target(document: Document, node: cst.Name) -> bool:

@@ -19,7 +19,7 @@ from .change import Change, Edit, NotFixable
 from .document import Document
 from .layout import indented
 from .moved_code import MovedCode
-from .naming import names_for
+from .naming import PLAIN, names_for
 from .outline import Outline, is_function, outline_of
 
 
@@ -100,9 +100,10 @@ class Lifting:
         return list(names_for(self.outline, lift.node, self.role, is_task=self.is_direct))
 
     def _named(self, lift: Lift) -> str:
-        """The best name that is free, before any with a number."""
+        """The best name that is free, before any with a number, which is better than one that says nothing."""
         names = self._names(lift)
-        return self.document.fresh(next((name for name in names if self.document.is_free(name)), names[0]))
+        telling = [name for name in names if name not in PLAIN] or names
+        return self.document.fresh(next((name for name in telling if self.document.is_free(name)), telling[0]))
 
     def _is_used_at_most_once(self, lift: Lift, uses: list[ast.Name]) -> bool:
         return not uses or (len(uses) == 1 and self.outline.start(uses[0]) > self.outline.end(lift.node))
@@ -352,7 +353,14 @@ class Lifting:
             is_late = needed >= len(body) or not all(isinstance(statement, harmless) for statement in between)
             if is_late or not isinstance(self.top, DEFINITIONS):
                 raise NotFixable("what it needs is defined too late")
+        while needed > 1 and self._is_about(body[needed - 1], body[needed]):
+            needed -= 1
         return self.outline.line_offset(self.outline.line_with_comments(body[needed]))
+
+    def _is_about(self, text: ast.stmt, statement: ast.stmt) -> bool:
+        """Whether a text stands right above a statement, as some write comments."""
+        is_text = isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+        return is_text and text.end_lineno == self.outline.line_with_comments(statement) - 1
 
     def _needed_to_define(self, lift: Lift) -> Iterator[str]:
         """The names of module level that are read when a definition is run."""

@@ -20,6 +20,9 @@ GENERIC = frozenset(
 ROLES = {"Lambda": "transform", "defaultdict": "default"}
 """What a function is for, by the call that it is an argument of."""
 
+PLAIN = ("_function", "_task")
+"""What a function is called of which nothing is known."""
+
 _MAKES = re.compile(r"^_*(?:get|make|build|create)_")
 _BUILTIN = frozenset("dict float int isinstance len list max min print set sorted str sum tuple".split())
 _PLACES = frozenset("partial Process Thread submit map apply_async run_in_executor".split())

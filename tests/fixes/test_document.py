@@ -182,13 +182,25 @@ IMPORTS = {
     ),
     "only for types": (
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import functools\nuse()\n", "import functools",
-        "functools_2",
-        ("import functools as functools_2\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import functools\n"
-         "use()\n"),
+        "functools",
+        "import functools\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import functools\nuse()\n",
     ),
     "in a function": (
-        "def f():\n    import functools\nuse()\n", "import functools", "functools_2",
-        "import functools as functools_2\n\ndef f():\n    import functools\nuse()\n",
+        "def f():\n    import functools\nuse()\n", "import functools", "functools",
+        "import functools\n\ndef f():\n    import functools\nuse()\n",
+    ),
+    "another one in a function": (
+        "def f():\n    import tools as functools\nuse()\n", "import functools", "functools_2",
+        "import functools as functools_2\n\ndef f():\n    import tools as functools\nuse()\n",
+    ),
+    "in a block that raises otherwise": (
+        "try:\n    import functools\nexcept ImportError as e:\n    print(e)\n    raise\nuse()\n", "import functools",
+        "functools", "try:\n    import functools\nexcept ImportError as e:\n    print(e)\n    raise\nuse()\n",
+    ),
+    "in a block that goes on": (
+        "try:\n    import functools\nexcept ImportError:\n    functools = None\nuse()\n", "import functools",
+        "functools_2", ("import functools as functools_2\n\ntry:\n    import functools\nexcept ImportError:\n"
+        "    functools = None\nuse()\n"),
     ),
     "rebound": (
         "import functools\ndef f(functools):\n    pass\nuse()\n", "import functools", "functools_2",

@@ -9,6 +9,33 @@ import pytest
 from changing import changed, reason
 
 SAFE: dict[str, tuple[str, str, str]] = {
+    "a text instead of a comment, and a name that is taken": (
+        "lambda row: row // 2",
+        """
+        import torch
+        '''Halves
+        rows.'''
+        # for now
+        class Halves(Dataset):
+            def __init__(self, _half):
+                self._half = lambda row: row // 2
+        """,
+        """
+        import torch
+
+
+        def _half_2(row):
+            return row // 2
+
+
+        '''Halves
+        rows.'''
+        # for now
+        class Halves(Dataset):
+            def __init__(self, _half):
+                self._half = _half_2
+        """,
+    ),
     "comments around a name of its own": (
         "lambda rows: rows[0]",
         """
