@@ -35,6 +35,8 @@ class DatasetArgument(NamedTuple):
     source: Source
     module: Module
     line: int
+    joins: bool = False
+    """Whether the dataset is a library's, which joins paths and does not put texts together."""
 
 
 class DatasetArguments:
@@ -127,7 +129,7 @@ class DatasetArguments:
             index = int(name) if name.isdigit() else None
             if self.paths.is_path_of_library(index, name):
                 text = callee.name.rpartition(".")[2]
-                yield DatasetArgument(text, "root" if index == 0 else name, source, module, _line(arguments))
+                yield DatasetArgument(text, "root" if index == 0 else name, source, module, _line(arguments), True)
 
     def _of_project(self, cls: Class, arguments: Arguments, module: Module) -> Iterator[DatasetArgument]:
         for name, source in self._given(cls, arguments):

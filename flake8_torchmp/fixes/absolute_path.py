@@ -2,7 +2,8 @@
 
 Safe for the argument of a call, and for a constant whose every use is one. Otherwise it may be joined to another
 folder, which an absolute path would replace, and the fix is unsafe. So it is for the default of a parameter, which
-would mean the folder in which the file is imported, not that of the call. Texts inside f-strings and the parts of a
+would mean the folder in which the file is imported, not that of the call. A slash at the end stays, unless a library
+joins what comes behind it. Texts inside f-strings and the parts of a
 text written in several pieces are refused.
 """
 
@@ -39,7 +40,12 @@ def change(repair: Repair, documents: Documents) -> Change:
     if not function:
         spelling, imports = document.with_import("import os", node)
         function = f"{spelling}.path.abspath"
-    edits = (*imports, document.replaced(node, f"{function}({text})"))
+    absolute = f"{function}({text})"
+    if text[:-1].endswith("/") and notes.get("joins") != "yes":
+        absolute = f'{absolute} + "/"'
+        if not isinstance(above, cst.Arg | cst.Param | cst.Assign | cst.AnnAssign | cst.Element | cst.DictElement):
+            absolute = f"({absolute})"
+    edits = (*imports, document.replaced(node, absolute))
     return Change(edits, is_safe, "the path is made absolute")
 
 

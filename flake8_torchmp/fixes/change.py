@@ -32,14 +32,22 @@ class Change(NamedTuple):
     """One line for people, e.g. `the lambda became the function _collate_fn`."""
 
 
+def _begins_group(edit: Edit) -> bool:
+    lines = edit.text.splitlines()
+    return len(lines) > 1 and sum(bool(line.strip()) for line in lines) == 1
+
+
 def overlap(one: Edit, other: Edit) -> bool:
-    """Whether two edits cannot both be made; insertions of lines at one place stand beside each other."""
+    """Whether two edits cannot both be made; insertions of lines at one place stand beside each other.
+
+    Only the first line of a group, which brings the blank line after it, comes alone: the next one joins the group.
+    """
     if one.path != other.path:
         return False
     if one == other:
         return not one.is_shared
     if one.start == one.end == other.start == other.end:
-        return not (one.is_shared and other.is_shared)
+        return not (one.is_shared and other.is_shared) or (_begins_group(one) and _begins_group(other))
     if one.start == one.end or other.start == other.end:
         return one.start < other.end and other.start < one.end
     return max(one.start, other.start) < min(one.end, other.end)

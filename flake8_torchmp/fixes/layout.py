@@ -62,3 +62,12 @@ def indented(text: str, indent: str, *, first: bool = True) -> str:
         indent + line if line.strip() and number not in inside and (first or number > 1) else line
         for number, line in enumerate(text.splitlines(keepends=True), 1)
     )
+
+
+def reindented(expression: str, before: str, after: str) -> str:
+    """An expression of several lines whose statement stood behind one indentation, and now behind another."""
+    inside = {number - 1 for number in string_lines(ast.parse(f"(\n{expression}\n)"))}
+    return "".join(
+        after + line.removeprefix(before) if number > 1 and number not in inside and line.startswith(before) else line
+        for number, line in enumerate(expression.splitlines(keepends=True), 1)
+    )

@@ -20,6 +20,7 @@ from flake8_torchmp.findings import Repair
 
 from .change import Change, Edit, NotFixable
 from .document import Document, Documents
+from .layout import reindented
 from .own_pickling import OwnPickling
 
 
@@ -174,10 +175,12 @@ class _Moving:
             )
             heads.append(f"with {items}:")
         expression = self._text(value, name, saved, own)
+        old_indent = document.indent_of(self.opening)
         self._replace(unit, saved)
         inner, deep = self._indents()
         receiver, opened = self.receiver, f"_opened_{name.lstrip('_')}"
         depth = deep + document.indent
+        expression = reindented(expression, old_indent, depth + document.indent * len(heads))
         lines = [
             f"{deep}if {receiver}.__dict__.get({opened + '_by'!r}) != {self.process}.getpid():".replace("'", '"'),
             *(f"{depth}{head}" for head in heads),
@@ -195,6 +198,7 @@ class _Moving:
         expression = self._text(value, name, saved, set())
         self._replace(line, saved)
         inner, deep = self._indents()
+        expression = reindented(expression, self.document.indent_of(line), deep)
         return self._property(name, "", [f"{deep}return {expression}"], inner, deep)
 
     def _indents(self) -> tuple[str, str]:

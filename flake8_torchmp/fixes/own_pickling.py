@@ -89,7 +89,9 @@ class OwnPickling:
                 yield document.replaced(line, "pass")
             else:
                 start, end = document.span(line)
-                yield Edit(document.path, document.line_start(start), document.line_after(end), "")
+                comments = [empty.comment for empty in line.leading_lines if empty.comment is not None]
+                first = document.span(comments[0]).start if comments else start
+                yield Edit(document.path, document.line_start(first), document.line_after(end), "")
 
     def _stored(self, method: cst.FunctionDef, name: str) -> Iterator[cst.SimpleStatementLine]:
         for line in method.body.body:

@@ -123,7 +123,6 @@ def relative_path_to_dataset(module: Module, model: Model) -> Iterator[Finding]:
             repair = None
             if literal.kind != "pure":
                 shared = "yes" if model.codebase.importers(literal.module.path) else "no"
-                repair = model.repair(
-                    "absolute_path", literal.node, literal.module, kind=literal.kind, is_shared=shared
-                )
+                notes = {"kind": literal.kind, "is_shared": shared, "joins": "yes" if given.joins else "no"}
+                repair = model.repair("absolute_path", literal.node, literal.module, **notes)
             yield model.finding("TMP501", message, literal.node, literal.module, way, repair=repair)

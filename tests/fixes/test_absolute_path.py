@@ -5,7 +5,7 @@ from fixes.mending import mended, mended_text
 
 HEAD = """\
 from pathlib import Path
-import torch
+import torchvision
 from torch.utils.data import DataLoader, Dataset
 
 
@@ -22,6 +22,8 @@ class Texts(Dataset):
 SAFE = {
     'texts = Texts("data/train")\n': 'texts = Texts(os.path.abspath("data/train"))\n',
     'texts = Texts(root="data" "/train")  # é\n': 'texts = Texts(root=os.path.abspath("data" "/train"))  # é\n',
+    'texts = Texts("data/")\n': 'texts = Texts(os.path.abspath("data/") + "/")\n',
+    'digits = torchvision.datasets.MNIST("data/")\n': 'digits = torchvision.datasets.MNIST(os.path.abspath("data/"))\n',
     'texts = Texts(Path("data"))\n': 'texts = Texts(Path("data").resolve())\n',
     'texts = Texts(Path("data") / "train")\n': 'texts = Texts((Path("data") / "train").resolve())\n',
     'texts = Texts((Path("data") / "train"))\n': 'texts = Texts(((Path("data") / "train").resolve()))\n',
@@ -54,6 +56,11 @@ def test_unsafe(case: str) -> None:
     text = HEAD + UNSAFE[case]
     assert mended_text(text) == text
     assert 'os.path.abspath("data/train")' in mended_text(text, unsafe=True)
+
+
+def test_a_slash_at_the_end_of_a_part() -> None:
+    text = f'{HEAD}texts = Texts("data/" if HERE else ROOT)\n'
+    assert mended_text(text, unsafe=True).endswith('Texts((os.path.abspath("data/") + "/") if HERE else ROOT)\n')
 
 
 def test_a_constant_that_other_modules_import() -> None:

@@ -65,6 +65,36 @@ def test_what_is_derived_goes_along() -> None:
     assert fixed(before) == after
 
 
+def test_several_lines() -> None:
+    before = f"""{HEAD}    def __init__(self, path):
+        self.path = path
+        self.file = h5py.File(
+            path,
+            "r",
+        )
+{REST}"""
+    after = f"""{HEAD}    def __init__(self, path):
+        self.path = path
+{PROPERTY.format(name="file", bare="file", call="h5py.File(self.path, 'r')")}{STATE.format(bare="file")}{REST}"""
+    call = 'h5py.File(\n                self.path,\n                "r",\n            )'
+    assert fixed(before) == after.replace("h5py.File(self.path, 'r')", call)
+
+
+def test_two_imports_are_one_group() -> None:
+    text = f"""{HEAD.removeprefix("import os" + chr(10) * 2)}    def __init__(self, path):
+        self.file = h5py.File(path, "r")
+{REST}
+
+class Rows(IterableDataset):
+    def __iter__(self):
+        return iter([1, 2])
+
+
+loader = DataLoader(Rows(), num_workers=2)
+""".replace("import Dataset", "import DataLoader, Dataset, IterableDataset")
+    assert fixed(text).startswith("import os\nfrom itertools import islice\n\nimport h5py\n")
+
+
 def test_a_local_name_for_it() -> None:
     before = f"""{HEAD}    def __init__(self, path):
         source = h5py.File(path)
@@ -139,7 +169,10 @@ def test_its_own_pickling(left_out: str) -> None:
         self.path = path
         self.data = h5py.File(path)
 """
-    before += PICKLED.format(left_out=left_out, restored="        self.data = h5py.File(self.path)\n") + REST
+    before += (
+        PICKLED.format(left_out=left_out, restored="        # open it\n        self.data = h5py.File(self.path)\n")
+        + REST
+    )
     after = f"""{HEAD}    def __init__(self, path):
         self.path = path
 {PROPERTY.format(name="data", bare="data", call="h5py.File(self.path)")}"""
