@@ -3,12 +3,14 @@
 Unsafe: what forked children had by inheritance, spawned ones have to be given. The method is "spawn", or the one that
 the settings prefer. A member of an enumeration keeps its value where a sibling has the wanted one, and its use changes.
 In a `set_start_method` that runs at import the call is made harmless as well, because it would run in each child again.
-Refused where the text is part of a longer expression that is no plain value.
+Refused where the text is part of a longer expression that is no plain value, and where a comment beside it speaks of
+forking: somebody chose it for a reason.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from flake8_torchmp.findings import Repair
@@ -19,12 +21,17 @@ from .document import Documents
 from .outline import Outline, outline_of
 from .start_method_once import set_once
 
+_FORKING = re.compile(r"(?i)\bfork(?!server)")
+_QUOTED = re.compile(r'`.*?`|".*?"')
+
 
 def change(repair: Repair, documents: Documents) -> Change:
     document = documents[repair.path]
     outline = outline_of(document)
     notes = dict(repair.notes)
     node: ast.Constant = outline.node(repair, ast.Constant)
+    if _is_explained(outline, node):
+        raise NotFixable("a comment beside it says something about fork")
     method = notes.get("method") or "spawn"
     sibling = _sibling(outline, node, method)
     if sibling:
@@ -42,6 +49,15 @@ def change(repair: Repair, documents: Documents) -> Change:
         once, _ = set_once(document, call, is_imported="imported" in notes)
         edits = _joined(outline, edits[0], once)
     return Change(tuple(edits), False, f'the start method is "{method}", not "fork"')
+
+
+def _is_explained(outline: Outline, node: ast.Constant) -> bool:
+    statement = outline.statement(node)
+    body: list[ast.stmt] = getattr(statement, "body", [])
+    last = outline.first_line(body[0]) - 1 if body else statement.end_lineno
+    lines = outline.module.lines[outline.line_with_comments(statement) - 1 : max(last, node.end_lineno or 0)]
+    comments = [line.partition("#")[2] for line in lines]
+    return any(_FORKING.search(_QUOTED.sub("", comment)) for comment in comments)
 
 
 def text_replaced(outline: Outline, node: ast.Constant, text: str) -> Edit:

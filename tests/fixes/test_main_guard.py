@@ -166,7 +166,12 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
         "import mp\nif True: x = 1; mp.set_start_method(method='spawn')\n",
         "import mp\nif True: x = 1; mp.set_start_method(method='spawn', force=True)\n",
     ),
-    "fork by name": ("another_start_method", "'fork'", "START = 'fork'  # x\n", "START = 'spawn'  # x\n"),
+    "fork by name": (
+        "another_start_method",
+        "'fork'",
+        "START = 'fork'  # not `fork`\n",
+        "START = 'spawn'  # not `fork`\n",
+    ),
     "fork on one branch": (
         "another_start_method",
         '"fork"',
@@ -235,6 +240,18 @@ def test_a_library_asks_before_it_sets_the_start_method() -> None:
     text = 'import mp\n\nmp.set_start_method("spawn")\n'
     result = changed("start_method_once", text, 'mp.set_start_method("spawn")', imported="runs.py")
     assert "if mp.get_start_method(allow_none=True) is None:\n    mp.set_start_method" in result.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'START = "fork"  # faster than spawn; forking is fine here\n',
+        '# Forked workers share the table.\nSTART = "fork"\n',
+        'with pool(\n    "fork",\n) as it:  # forking is faster\n    it.run()\n',
+    ],
+)
+def test_fork_for_a_reason_stays(text: str) -> None:
+    assert "comment" in reason("another_start_method", text, '"fork"')
 
 
 def test_cells_of_a_notebook_stay_where_they_are() -> None:
