@@ -43,6 +43,7 @@ WRAPPERS = frozenset(
 )
 ENDLESS = frozenset("range count repeat trange".split())
 STARTING = frozenset("open iter reader DictReader Reader scandir execute File TarFile connect".split())
+THREADS = ("Thread", "submit")
 WHO = frozenset(("id", "num_workers"))
 """What of the worker's info tells the workers apart as parts of a whole; `seed` does not."""
 
@@ -446,7 +447,25 @@ class _Taint:
                 for change in self.module.changes.get(name.id, ())
                 if change.value is not None and self.module.scope_of(change.node).enclosing_function() is self.scope
             )
+            self._names[key] = self._names[key] or self._is_function_of(name.id) or self._is_filled(name.id)
         return self._names[key]
+
+    def _is_function_of(self, name: str) -> bool:
+        """Whether a function inside this one reads what depends on the worker."""
+        return any(
+            isinstance(inner, FUNCTIONS)
+            and getattr(inner, "name", "") == name
+            and any(isinstance(part, ast.Name) and self.depends(part) for part in ast.walk(inner))
+            for inner in ast.walk(self.scope.node)
+        )
+
+    def _is_filled(self, name: str) -> bool:
+        """Whether a thread gets it together with what depends on the worker: a queue, say."""
+        for call in (call for starter in THREADS for call in self.module.calls_of(starter)):
+            names = [part for part in ast.walk(call) if isinstance(part, ast.Name)]
+            if name in {part.id for part in names} and self.module.scope_of(call) is self.scope:
+                return any(self.depends(part) for part in names if part.id != name)
+        return False
 
     def _is_decided(self, node: ast.AST) -> bool:
         return any(self.depends(condition.test) for condition in conditions(node))
