@@ -1,7 +1,7 @@
 """What a worker is given becomes what it should be: `args=("x")` a tuple, `target=f(x)` the function and its arguments.
 
 Safe for the comma after a literal, which can be meant in no other way; unsafe otherwise. A call with keywords or stars
-inside `target=` is refused, as is one beside arguments that are there already.
+inside `target=` is refused, as is one beside arguments that are there already, and any arguments that do not fit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ LITERALS = (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString, cst.I
 
 def change(repair: Repair, documents: Documents) -> Change:
     document = documents[repair.path]
-    if dict(repair.notes).get("kind") == "called":
+    kind = dict(repair.notes).get("kind")
+    if kind == "fit":
+        raise NotFixable("only its author knows which arguments are meant")
+    if kind == "called":
         return _uncalled(document, document.node(repair, cst.Call))
     node = document.node(repair, *LITERALS, *VALUES)
     end = document.span(node).end

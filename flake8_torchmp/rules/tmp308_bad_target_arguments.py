@@ -75,11 +75,8 @@ def bad_target_arguments(module: Module, model: Model) -> Iterator[Finding]:
             )
         else:
             message = f"{found.text} in a worker of {name}: let the function and its arguments agree"
-        repair = None
-        if found.kind != "fit":
-            repair = model.repair("argument_tuple", found.node, found.node_module, kind=found.kind)
-        elif found.without_rank is not None:
-            function = found.without_rank
-            module_of_it = function.scope.module
-            repair = model.repair("rank_parameter", function.node, module_of_it, **model.imported(module_of_it))
+        repair = model.repair("argument_tuple", found.node, found.node_module, kind=found.kind)
+        if found.without_rank is not None:
+            function, owner = found.without_rank, found.without_rank.scope.module
+            repair = model.repair("rank_parameter", function.node, owner, **model.imported(owner))
         yield model.finding("TMP308", message, found.node, found.node_module, repair=repair)

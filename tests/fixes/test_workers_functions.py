@@ -89,6 +89,13 @@ def test_rank_of_a_function_that_others_import() -> None:
     assert mended(files, unsafe=True).files == files
 
 
+def test_arguments_that_are_missing() -> None:
+    text = HEAD.replace("*more", "queue") + 'mp.Process(target=work, args=("train",)).start()\n'
+    assert [left.reason for left in mended({"main.py": text}, unsafe=True).left] == [
+        "only its author knows which arguments are meant"
+    ]
+
+
 PRIVATE = """\
 import multiprocessing as mp
 
