@@ -199,8 +199,9 @@ IMPORTS = {
     ),
     "in a block that goes on": (
         "try:\n    import functools\nexcept ImportError:\n    functools = None\nuse()\n", "import functools",
-        "functools_2", ("import functools as functools_2\n\ntry:\n    import functools\nexcept ImportError:\n"
-        "    functools = None\nuse()\n"),
+        "functools_2",
+        ("import functools as functools_2\n\ntry:\n    import functools\nexcept ImportError:\n    functools = None\n"
+         "use()\n"),
     ),
     "rebound": (
         "import functools\ndef f(functools):\n    pass\nuse()\n", "import functools", "functools_2",
