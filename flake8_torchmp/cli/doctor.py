@@ -31,7 +31,9 @@ def doctor(arguments: Namespace) -> int:
         raise ConfigurationError(f"{arguments.target}: expected MODULE:OBJECT or path/to/file.py:OBJECT")
     if shutil.which(arguments.python) is None:
         raise ConfigurationError(f"--python: {arguments.python}: no such program")
-    signal.signal(signal.SIGTERM, _end)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup has said otherwise
+            signal.signal(number, _end)
     wishes = Wishes(arguments.target, arguments.workers, arguments.start_methods, arguments.samples, arguments.measure)
     shown = _Shown(wishes.target, for_people=arguments.format == "text")
     try:

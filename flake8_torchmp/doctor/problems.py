@@ -60,6 +60,8 @@ def size_of(number: float) -> str:
 
 
 def time_of(seconds: float) -> str:
+    if seconds < 0.001:
+        return f"{seconds * 1e6:.0f} µs" if seconds else "0 ms"
     if seconds < 1:
         return f"{seconds * 1000:.1f} ms" if seconds < 0.1 else f"{seconds * 1000:.0f} ms"
     return f"{seconds:.1f} s"

@@ -110,7 +110,7 @@ def test_import_fails(tmp_path: Path, bare_torch: Path) -> None:
     assert "bedside" not in done.stdout
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGHUP])
 def test_interrupted(how: signal.Signals, tmp_path: Path, bare_torch: Path) -> None:
     mark = tmp_path / "started"
     (tmp_path / "stubborn.py").write_text(

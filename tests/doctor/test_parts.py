@@ -76,7 +76,7 @@ def test_sizes_and_times() -> None:
         "5.0 MB",
         "3.0 GB",
     ]
-    assert [time_of(seconds) for seconds in (0.0012, 0.25, 3.14)] == ["1.2 ms", "250 ms", "3.1 s"]
+    assert [time_of(seconds) for seconds in (0.00002, 0.0012, 0.25, 3.14)] == ["20 µs", "1.2 ms", "250 ms", "3.1 s"]
 
 
 def test_charts_are_well_formed() -> None:

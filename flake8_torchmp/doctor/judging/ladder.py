@@ -21,7 +21,8 @@ def judge(outcome: Outcome, workers: int, method: str) -> list[Problem]:
     stop = stopped(outcome, f"{under} {_doing(outcome)}")
     if stop is not None:
         title = f"{under}: {stop.title.replace(f'{under} ', '')}"
-        found.append(stop if stop.weight == COSTS else stop._replace(title=title))
+        codes = ("TMP801", "TMP802") if stop.kind == "hangs" and method == "fork" else stop.codes
+        found.append(stop if stop.weight == COSTS else stop._replace(title=title, codes=codes))
     failures = [event for event in outcome.events if event["event"] in ("failed", "unmade", "cannot")]
     found += [_fails(dict(event), under, workers) for event in failures]
     if (compared := outcome.event("compared")) is not None:
