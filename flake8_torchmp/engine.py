@@ -60,7 +60,12 @@ class Project:
     def seeds(self, paths: Sequence[str]) -> list[str]:
         """The files whose crossings, worker code and starts can lead to findings in some files."""
         near = self.codebase.reachable(self.codebase.users(list(paths)))
-        return [path for path in near if self.is_seed(path)]
+        found = [path for path in near if self.is_seed(path)]
+        if len(paths) > FEW or len(found) < FEW:
+            return found
+        mentions = self.codebase.mentions
+        close = {user for path in paths for user in mentions.of_file(path)}
+        return [path for path in found if not close.isdisjoint(mentions.of_file(path))]
 
     def is_seed(self, path: str) -> bool:
         if path not in self._seeds:

@@ -54,7 +54,7 @@ class Datasets:
     def loaders_of(self, cls: Class) -> Iterator[bool]:
         """For each loader of the project that is given objects of a class: whether it may have workers."""
         codebase = self.outline.codebase
-        for path in codebase.users([cls.scope.module.path]):
+        for path in codebase.mentions.of(cls.scope):
             for scopes, has_workers in self._loaders_in(path) if codebase.matches(path, apis.WORDS) else ():
                 if cls.scope.place in scopes:
                     yield has_workers

@@ -73,7 +73,7 @@ class Workers:
         self.datasets = datasets
         self.named = named
         self._of: dict[str, list[WorkerFunction]] = {}
-        self._kinds: dict[str, dict[Place, frozenset[str]]] = {}
+        self._kinds: dict[Place, frozenset[str]] = {}
         self._kinds_by_user: dict[str, dict[str, dict[Place, set[str]]]] = {}
         self._callees: dict[tuple[int, int], list[tuple[Function, Value | None]]] = {}
 
@@ -109,19 +109,18 @@ class Workers:
 
     def runs(self, scope: Scope) -> bool:
         """Whether a function runs in workers."""
-        return scope.place in self._kinds_near(scope.module.path)
+        return bool(self._kinds_of(scope))
 
-    def _kinds_near(self, path: str) -> dict[Place, frozenset[str]]:
-        """The kinds of worker code that functions are, by what the modules do which can bring them to workers."""
-        known = self._kinds.get(path)
+    def _kinds_of(self, scope: Scope) -> frozenset[str]:
+        """The kinds of worker code that a function is, by what the modules do which can bring it to workers."""
+        known = self._kinds.get(scope.place)
         if known is None:
             codebase = self.evaluator.codebase
-            found: dict[Place, frozenset[str]] = {}
-            for user in codebase.users([path]):
-                kinds_here = self._kinds_by(user).get(path, {}) if codebase.matches(user, apis.WORDS) else {}
-                for place, kinds in kinds_here.items():
-                    found[place] = found.get(place, frozenset()) | kinds
-            known = self._kinds[path] = found
+            found: set[str] = set()
+            for user in codebase.mentions.of(scope):
+                if codebase.matches(user, apis.WORDS):
+                    found |= self._kinds_by(user).get(scope.module.path, {}).get(scope.place, set())
+            known = self._kinds[scope.place] = frozenset(found)
         return known
 
     def _kinds_by(self, user: str) -> dict[str, dict[Place, set[str]]]:
@@ -151,13 +150,13 @@ class Workers:
 
     def sets_up(self, scope: Scope) -> bool:
         """Whether a function prepares each worker: an initializer, or called by one."""
-        return "initializer" in self._kinds_near(scope.module.path).get(scope.place, ())
+        return "initializer" in self._kinds_of(scope)
 
     def may_run_in_parent(self, node: ast.AST, module: Module) -> bool:
         """Whether a place is in sampling or collating code, which the parent runs too, not in what prepares workers."""
         function = module.scope_of(node).enclosing_function()
         while function is not None:
-            kinds = self._kinds_near(module.path).get(function.place)
+            kinds = self._kinds_of(function)
             if kinds:
                 return bool(kinds & {"dataset", "collate"})
             owner = function.parent

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from flake8_torchmp import source
 
+from .mentions import Mentions
 from .module import Module
 
 SKIPPED_FOLDERS = frozenset(("__pycache__", "node_modules", "site-packages", "dist-packages"))
@@ -47,6 +48,7 @@ class Codebase:
         self.libraries = libraries | sys.stdlib_module_names
         """Top-level names that are never looked for in odd corners of the project."""
         self.buffers = dict(buffers or {})
+        self.mentions = Mentions(self)
         self.loaded_bytes = 0
         self._modules: dict[str, Module | None] = {}
         self._given: dict[str, tuple[bytes, ast.Module]] = {}

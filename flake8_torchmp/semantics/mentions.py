@@ -1,0 +1,122 @@
+"""Which files can have to do with a definition: those that use its name, or the name of what uses it, and so on.
+
+All goes by bytes, so that no file has to be parsed for it. Too many files are named rather than too few.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from flake8_torchmp import source
+
+from .module import Scope
+
+if TYPE_CHECKING:
+    from .codebase import Codebase
+
+MOST_NAMES = 200
+"""A definition that more names depend on is used everywhere."""
+
+_TOP = re.compile(
+    rb"^(?:async[ \t]+def|def|class)[ \t]+(\w+)|^(\w+)(?:[ \t]*,[ \t]*(\w+))?[ \t]*(?::[^=\n]*)?=(?!=)|^([^\s#)\]}])",
+    re.MULTILINE,
+)
+"""What begins a statement of the module: a definition, an assignment, or anything else."""
+_INSIDE = re.compile(rb"^[ \t]+(?:async[ \t]+def|def|class)[ \t]+(\w+)|^[ \t]+(\w+)[ \t]*=(?!=)", re.MULTILINE)
+_NO_USE = frozenset(("__all__",))
+"""What names things without using them."""
+_RENAMED = re.compile(rb"[ \t]+as[ \t]+(\w+)")
+
+
+class Mentions:
+    def __init__(self, codebase: Codebase) -> None:
+        self._codebase = codebase
+        self._files: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._statements: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+
+    def of(self, scope: Scope) -> tuple[str, ...]:
+        """The files that can have to do with a function or class, its own first."""
+        outermost = scope
+        while outermost.parent is not None and not outermost.parent.is_module:
+            outermost = outermost.parent
+        path = scope.module.path
+        names = (outermost.name,) if outermost.name.isidentifier() else self._names_at(path, _offset(outermost))
+        return self._of_names(names, path)
+
+    def of_file(self, path: str) -> tuple[str, ...]:
+        """The files that can have to do with what a file defines, it first."""
+        return self._of_names([name for _, names in self._statements_of(path) for name in names], path)
+
+    def _of_names(self, names: Iterable[str], path: str) -> tuple[str, ...]:
+        names = sorted({name for name in names if name not in _NO_USE})
+        key = (" ".join(names), path)
+        if key not in self._files:
+            self._files[key] = self._search(names, path)
+        return self._files[key]
+
+    def _search(self, names: list[str], path: str) -> tuple[str, ...]:
+        files = {path: None}
+        pending = [(name, path) for name in names]
+        seen = set(pending)
+        for name, home in pending:
+            for file in self._codebase.mentioning(name, home):
+                files[file] = None
+                for dependent in self._dependents(name, file):
+                    if (dependent, file) not in seen and dependent not in _NO_USE:
+                        seen.add((dependent, file))
+                        pending.append((dependent, file))
+            if len(seen) > MOST_NAMES + len(names):
+                return tuple(self._codebase.users([path]))
+        return tuple(files)
+
+    def _dependents(self, name: str, path: str) -> Iterator[str]:
+        """The module-level names of a file whose definitions use a name."""
+        data, word = self._codebase.data(path), name.encode()
+        for place in source.places(word, data):
+            renamed = _RENAMED.match(data, place + len(word))
+            if renamed is not None:
+                yield _text(renamed[1])
+            yield from self._names_at(path, place)
+
+    def _names_at(self, path: str, place: int) -> tuple[str, ...]:
+        """What the module-level statement at a place defines."""
+        data, statements = self._codebase.data(path), self._statements_of(path)
+        index = bisect_right(statements, place, key=_start) - 1
+        if index < 0:
+            return ()
+        names = statements[index][1]
+        if not names:
+            # a block, with what it defines; or a line of a text inside the definition before it
+            end = statements[index + 1][0] if index + 1 < len(statements) else len(data)
+            names = tuple(_text(one or other) for one, other in _INSIDE.findall(data[statements[index][0] : end]))
+            names += next((before for _, before in reversed(statements[:index]) if before), ())
+        return names
+
+    def _statements_of(self, path: str) -> list[tuple[int, tuple[str, ...]]]:
+        """The statements of a module: where each begins, and the names that it defines."""
+        if path not in self._statements:
+            self._statements[path] = [
+                (match.start(), tuple(_text(name) for name in match.groups()[:3] if name))
+                for match in _TOP.finditer(self._codebase.data(path))
+            ]
+        return self._statements[path]
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "replace")
+
+
+def _start(statement: tuple[int, tuple[str, ...]]) -> int:
+    return statement[0]
+
+
+def _offset(scope: Scope) -> int:
+    """Where a scope's line begins in its file's bytes."""
+    line: int = getattr(scope.node, "lineno", 1)
+    place = 0
+    for _ in range(line - 1):
+        place = scope.module.data.find(b"\n", place) + 1
+    return place
