@@ -11,14 +11,18 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import source
 from .boundary.apis import LIBRARIES, WORDS
 from .boundary.model import Model
-from .findings import Finding
+from .findings import Answer, Finding
 from .rules import Rule, all_rules
 from .semantics.codebase import Codebase
 from .settings import Settings
+
+if TYPE_CHECKING:
+    from .cache import Cache
 
 MOST_LOADED = 8_000_000
 """Bytes of source whose trees are kept at a time."""
@@ -156,6 +160,7 @@ def check(
     jobs: int = 1,
     buffers: Mapping[str, bytes] | None = None,
     progress: Progress | None = None,
+    cache: Cache | None = None,
 ) -> Iterator[tuple[str, list[Finding], str]]:
     """For each path in turn: what was found in it, or one line that says why it could not be checked."""
     by_root: dict[str, list[str]] = {}
@@ -166,17 +171,62 @@ def check(
     done = 0
     for root, members in by_root.items():
         project = Project(Path(root), settings, buffers)
-        seeds = project.seeds(members)
-        for count, findings in enumerate(findings_of_seeds(project, root, seeds, settings, jobs, buffers), 1):
-            for finding in findings:
-                found.setdefault(finding.path, []).append(finding)
+
+        def count(part: float, before: int = done, number: int = len(members)) -> None:
             if progress is not None:
-                progress(done + count * len(members) // max(len(seeds), 1), len(paths))
+                progress(before + int(part * number), len(paths))
+
+        answer = _remembered(project, root, members, settings, jobs, count, cache if len(members) >= FEW else None)
+        for finding in answer.findings:
+            found.setdefault(finding.path, []).append(finding)
+        problems.update(answer.problems)
         done += len(members)
-        problems.update(problems_of(project, members))
     for path in paths:
         absolute = os.path.abspath(path)
-        yield path, merged(found.get(absolute, ())), problems.get(absolute, "")
+        yield path, found.get(absolute, []), problems.get(absolute, "")
+
+
+def _remembered(
+    project: Project,
+    root: str,
+    members: list[str],
+    settings: Settings,
+    jobs: int,
+    count: Callable[[float], None],
+    cache: Cache | None,
+) -> Answer:
+    if cache is None:
+        return _answer(project, root, members, settings, jobs, count)
+    codebase = project.codebase
+    others = [path for path in members if not codebase.contains(path)]
+    contents = ((path, codebase.data(path)) for path in (*codebase.files, *others))
+    key = cache.key(root, contents, members, settings)
+    known = cache.answer(root, key)
+    if known is None:
+        known = _answer(project, root, members, settings, jobs, count)
+        if all(finding.code != "TMP000" for finding in known.findings):
+            cache.keep(root, key, known)
+    return known
+
+
+def _answer(
+    project: Project,
+    root: str,
+    members: list[str],
+    settings: Settings,
+    jobs: int,
+    count: Callable[[float], None],
+) -> Answer:
+    found: dict[str, list[Finding]] = {}
+    seeds = project.seeds(members)
+    for number, findings in enumerate(
+        findings_of_seeds(project, root, seeds, settings, jobs, project.codebase.buffers), 1
+    ):
+        for finding in findings:
+            found.setdefault(finding.path, []).append(finding)
+        count(number / len(seeds))
+    kept = [finding for path in members for finding in merged(found.get(path, ()))]
+    return Answer(kept, list(problems_of(project, members)))
 
 
 def findings_of_seeds(

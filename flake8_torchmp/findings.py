@@ -42,3 +42,11 @@ class Finding(NamedTuple):
     """What several findings of a file can have in common: only the first of them is reported."""
     repair: Repair | None = None
     """Not set where nothing can mend it without its author."""
+
+
+class Answer(NamedTuple):
+    """What one check of some files said."""
+
+    findings: list[Finding]
+    problems: list[tuple[str, str]]
+    """Files that could not be checked, and why."""

@@ -58,7 +58,7 @@ def _shows(output: str, line: str) -> bool:
 
 def _without_numbers(text: str) -> str:
     text = re.sub(r"'[^'\s]*/", "'", text.replace("[...]", "..."))
-    return re.sub(r"\s+", "", re.sub(r"-?\b(?:0x[0-9a-f]+|\d+)", "0", text))
+    return re.sub(r"\s+", "", re.sub(r"-?(?:\b|(?<=_))(?:0x[0-9a-f]+|\d+)", "0", text))
 
 
 @pytest.mark.parametrize("rule", runnable(), ids=lambda rule: rule.code)

@@ -100,7 +100,8 @@ def test_prefilter_loses_nothing(tmp_path: Path) -> None:
         project = projects.setdefault(root, engine.Project(root, Settings()))
         if not project.is_seed(path):
             left_out += 1
-            assert project.findings_from(path) == [], path
+            for one in project.findings_from(path):
+                assert one[:4] in {other[:4] for other in project.findings(one.path)}, path
     assert left_out
 
 

@@ -142,6 +142,10 @@ def _add_run(check: ArgumentParser) -> None:
     check.add_argument("--statistics", action="store_true", help="count the findings of each code")
     check.add_argument("--output-file", metavar="FILE", default="", help="write the findings there")
     check.add_argument("--stdin-filename", metavar="NAME", default="", help="the file that standard input stands for")
+    check.add_argument("--no-cache", action="store_true", help="check anew what was checked before")
+    check.add_argument(
+        "--cache-dir", metavar="DIR", default="", help="where answers are kept (default: .torchmp_cache in the project)"
+    )
     check.add_argument("--exit-zero", action="store_true", help="exit with 0 where there are findings")
     check.add_argument("--jobs", "-j", metavar="N", type=_jobs, default=0, help="processes (default: auto)")
 

@@ -43,7 +43,8 @@ def check(arguments: Namespace) -> int:
     if not files and not problems:
         print("torchmp: no Python files to check", file=sys.stderr)
 
-    run = Run(configurations, buffers, arguments.disable_noqa)
+    cache_folder = None if arguments.no_cache else arguments.cache_dir
+    run = Run(configurations, buffers, arguments.disable_noqa, cache_folder)
     findings = sorted(run.findings(files, arguments.jobs), key=lambda finding: finding[:4])
     problems += run.problems
     for path, problem in problems:
@@ -118,18 +119,28 @@ def by_configuration(configurations: Configurations, files: Sequence[str]) -> li
 class Run:
     """One run of the engine over files that may be configured differently."""
 
-    def __init__(self, configurations: Configurations, buffers: Mapping[str, bytes], disable_noqa: bool) -> None:
+    def __init__(
+        self,
+        configurations: Configurations,
+        buffers: Mapping[str, bytes],
+        disable_noqa: bool,
+        cache_folder: str | None = None,
+    ) -> None:
         self._configurations, self._buffers, self._disable_noqa = configurations, buffers, disable_noqa
+        self._cache_folder = cache_folder
+        """Where answers are kept: empty for beside each project, None for nowhere."""
         self.problems: list[tuple[str, str]] = []
 
     def findings(self, files: Sequence[str], jobs: int) -> Iterator[Finding]:
         from flake8_torchmp import engine
+        from flake8_torchmp.cache import Cache
 
+        cache = None if self._cache_folder is None else Cache(self._cache_folder)
         jobs = 1 if len(files) < FEWEST_FOR_A_POOL else jobs or os.cpu_count() or 1
         with Progress(len(files)) as progress:
             for configuration, group in by_configuration(self._configurations, files):
                 selection = Selection(configuration)
-                checked = engine.check(group, configuration.settings, jobs, self._buffers, progress.count)
+                checked = engine.check(group, configuration.settings, jobs, self._buffers, progress.count, cache)
                 for path, found, problem in checked:
                     if problem:
                         self.problems.append((path, problem))

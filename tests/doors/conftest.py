@@ -20,6 +20,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, f"flake8_torchmp.{name}", module)
         monkeypatch.setattr(flake8_torchmp, name, module, raising=False)
     monkeypatch.setattr(stand_in_engine, "JOBS", [])
+    monkeypatch.setattr(stand_in_engine, "CACHES", [])
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from flake8_torchmp.cache import Cache
     from flake8_torchmp.settings import Settings
 
 _WORDS = re.compile(r"bad_(TMP\d+)|crash_here|settings_here|asks_helper")
@@ -88,8 +89,10 @@ def check(
     jobs: int = 1,
     buffers: Mapping[str, bytes] = {},
     progress: Callable[[int, int], None] | None = None,
+    cache: Cache | None = None,
 ) -> Iterator[tuple[str, list[Finding], str]]:
     JOBS.append(jobs)
+    CACHES.append(cache)
     for number, path in enumerate(paths, 1):
         try:
             yield path, Project(source.project_root(path), settings, buffers).findings(path), ""
@@ -101,6 +104,8 @@ def check(
 
 JOBS: list[int] = []
 """The number of processes that each check was asked to use."""
+CACHES: list[Cache | None] = []
+"""Where each check was asked to keep its answers."""
 
 
 def modules() -> dict[str, ModuleType]:

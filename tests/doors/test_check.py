@@ -166,6 +166,16 @@ def test_few_files_start_no_processes(project: Project, torchmp: Command) -> Non
     assert [1, 8, 1, os.cpu_count()] == stand_in_engine.JOBS
 
 
+def test_answers_are_kept_unless_told_otherwise(project: Project, torchmp: Command) -> None:
+    project(a_py="x = 1\n")
+    torchmp("check")
+    torchmp("check", "--cache-dir=kept")
+    torchmp("check", "--no-cache")
+    torchmp("noqa")
+    folders = [cache.folder if cache is not None else None for cache in stand_in_engine.CACHES]
+    assert folders == ["", "kept", None, None]
+
+
 def test_progress_shows_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
