@@ -144,7 +144,7 @@ def measure_fixing(tree: str, files: list[str], repeat: int, folder: str) -> Non
         with open(path, "ab") as file:
             file.write(TO_MEND)
     commands = {
-        "check": torchmp("check", "--jobs", "1", "--exit-zero", folder),
+        "check": torchmp("check", "--no-cache", "--jobs", "1", "--exit-zero", folder),
         "parse": [sys.executable, "-c", PARSE, *changed],
         "fix": torchmp("fix", "--diff", "--jobs", "1", folder),
     }
@@ -188,13 +188,22 @@ def main() -> None:
         check = "torchmp check --jobs 1"
         commands = {
             floor: [sys.executable, "-c", FLOOR, listing],
-            check: torchmp("check", "--jobs", "1", "--exit-zero", tree),
+            check: torchmp("check", "--no-cache", "--jobs", "1", "--exit-zero", tree),
         }
-        if arguments.ruff:
-            options = ["--isolated", "--no-cache", "--exit-zero"]
-            commands["ruff check --no-cache"] = [arguments.ruff, "check", *options, tree]
         costs = measure(commands, repeat)
         table("Check of the tree", costs, floor, "at most 2.5")
+
+        cold, warm, ruff = "torchmp check --jobs 2, cold", "torchmp check --jobs 2, warm", "ruff check --select F"
+        cached = torchmp("check", f"--cache-dir={scratch}/cache", "--jobs", "2", "--exit-zero", tree)
+        run(cached)
+        commands = {cold: torchmp("check", "--no-cache", "--jobs", "2", "--exit-zero", tree), warm: cached}
+        if arguments.ruff:
+            options = ["--isolated", "--no-cache", "--exit-zero", "--select", "F"]
+            commands[ruff] = [arguments.ruff, "check", *options, tree]
+        both_jobs = measure(commands, repeat)
+        table("Two processes and the cache", both_jobs, cold, "warm at most 0.33")
+        if arguments.ruff:
+            table("Against ruff", both_jobs, ruff, "cold at most 1.5")
 
         if arguments.torchfix:
             slow = {check: costs[check], "torchfix": run([arguments.torchfix, tree])}
@@ -204,7 +213,7 @@ def main() -> None:
         for name, step in (("a quarter of the tree", 4), ("half of the tree", 2)):
             part = os.path.join(scratch, str(step))
             copy_part(tree, files, step, part)
-            memory[name] = run(torchmp("check", "--jobs", "1", "--exit-zero", part))
+            memory[name] = run(torchmp("check", "--no-cache", "--jobs", "1", "--exit-zero", part))
         table("Memory", {**memory, "the tree": costs[check]}, "half of the tree", "peak MB stays flat")
         measure_fixing(tree, files, repeat, os.path.join(scratch, "fixing"))
 

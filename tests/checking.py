@@ -59,7 +59,7 @@ def by_engine(programs: Iterable[Fixture], folder: Path) -> set[Said]:
 
 
 def by_torchmp(folder: Path, *arguments: str) -> set[Said]:
-    done = _run(folder, ["-m", "flake8_torchmp", "check", "--format", "json", *arguments])
+    done = _run(folder, ["-m", "flake8_torchmp", "check", "--no-cache", "--format", "json", *arguments])
     return {
         Said(one["path"].removeprefix("./"), one["line"], one["column"], one["code"])
         for one in json.loads(done.stdout)["findings"]

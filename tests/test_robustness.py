@@ -230,9 +230,14 @@ def one_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("jobs", "seed"), [("1", "1"), ("2", "2")])
-def test_hash_seed_and_jobs_change_nothing(jobs: str, seed: str, one_project: Path) -> None:
-    usual = torchmp("check", "--format", "json", "--jobs", "1", ".", folder=one_project)
-    other = torchmp("check", "--format", "json", "--jobs", jobs, ".", folder=one_project, seed=seed)
-    assert (other.returncode, other.stdout, other.stderr) == (usual.returncode, usual.stdout, usual.stderr)
+def test_hash_seed_jobs_and_cache_change_nothing(one_project: Path) -> None:
+    arguments = ("check", "--format", "json", ".")
+    usual = torchmp(*arguments, "--jobs", "2", folder=one_project)
+    others = [
+        torchmp(*arguments, "--jobs", "2", folder=one_project),
+        torchmp(*arguments, "--jobs", "1", "--no-cache", folder=one_project, seed="1"),
+    ]
+    assert list((one_project / ".torchmp_cache").glob("*.json"))
+    for other in others:
+        assert (other.returncode, other.stdout, other.stderr) == (usual.returncode, usual.stdout, usual.stderr)
     assert usual.returncode == 1
