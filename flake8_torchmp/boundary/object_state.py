@@ -410,8 +410,10 @@ def _unset(fact: Condition, receiver: str) -> str:
 
 
 def _asks_for_none(node: ast.AST) -> bool:
-    """`x.cache is None`: tells nothing of what is in there."""
+    """`x.cache is None`, `x.cache[0] = None`: tells nothing of what is in there."""
     test = up(node)
+    if isinstance(test, ast.Subscript) and test.value is node:
+        return not isinstance(test.ctx, ast.Load)
     return isinstance(test, ast.Compare) and all(
         isinstance(side, ast.Constant) and side.value is None for side in test.comparators
     )
