@@ -196,18 +196,20 @@ def write_atomically(path: str, data: bytes) -> None:
         with open(target, "wb") as file:
             file.write(data)
         return
-    import tempfile
-
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=f".{os.path.basename(target)}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
+    temporary = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.{os.urandom(8).hex()}")
+    try:  # from before there is a file, so that an interruption at any moment leaves none behind
+        with open(temporary, "xb", opener=_private) as file:
             file.write(data)
         os.chmod(temporary, _mode_for(target))
         os.replace(temporary, target)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):  # it has taken its place already
+        with contextlib.suppress(OSError):  # it has taken its place already, or never was
             os.unlink(temporary)
         raise
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _mode_for(path: str) -> int:
