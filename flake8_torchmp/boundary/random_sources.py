@@ -8,6 +8,8 @@ fork; NumPy's is made at its first use, so a parent that never used it hands on 
 
 from __future__ import annotations
 
+import re
+
 MAKERS = frozenset(
     "numpy.random.RandomState numpy.random.mtrand.RandomState numpy.random.default_rng numpy.random.Generator "
     "random.Random torch.Generator torch._C.Generator sklearn.utils.check_random_state".split()
@@ -54,6 +56,16 @@ SEEDERS = {
 """What seeds a global generator, with the name of the argument that it is seeded with."""
 
 SEEDER_NAMES = tuple(sorted({name.rpartition(".")[2] for name in SEEDERS}))
+
+LOADS_NUMPY_RANDOM = re.compile(
+    rb"^(?:import|from)[ \t]+(?:numpy\.random|scipy\.\w+|sklearn|pandas|seaborn|numba|jax|tensorflow|keras|gymnasium"
+    rb"|datasets|albumentations|imgaug)\b"
+    rb"|^from[ \t]+numpy[ \t]+import[ \t]+(?:[\w, \t]+,[ \t]*)?random\b"
+    rb"|^from[ \t]+scipy[ \t]+import\b",
+    re.MULTILINE,
+)
+"""Imports that make NumPy's global generator in the parent: tried with NumPy 2.4, which makes it at its first use, and
+the releases of late 2026 (scikit-image, matplotlib, OpenCV and networkx don't). Before NumPy 2 each import made it."""
 
 SAME_IN_LOADER = frozenset(
     "torch.distributed.get_rank torch.distributed.get_world_size builtins.int builtins.abs builtins.len builtins.min "

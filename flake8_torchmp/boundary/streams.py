@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -25,13 +24,6 @@ from . import random_sources
 from .seeding import Seeds
 from .sharding import Sharding
 from .workers import ITERATION_METHODS, MOST_FUNCTIONS, WorkerFunction, Workers
-
-_USES_NUMPY = re.compile(
-    rb"^[ \t]*(?:import|from)[ \t]+(?:numpy\.random|scipy|sklearn|pandas|skimage|imgaug|albumentations)\b"
-    rb"|^[ \t]*from[ \t]+numpy[ \t]+import[ \t]+random\b",
-    re.MULTILINE,
-)
-"""Imports that make NumPy's global generator in the parent."""
 
 
 class Draw(NamedTuple):
@@ -189,9 +181,9 @@ class Streams:
         return None
 
     def _is_used_by_parent(self, *modules: Module) -> bool:
+        if any(self.outline.codebase.leads_to(m.path, random_sources.LOADS_NUMPY_RANDOM) for m in modules):
+            return True
         for module in modules:
-            if _USES_NUMPY.search(module.data):
-                return True
             for node in module.loads("random"):
                 if isinstance(node, ast.Attribute):
                     values = self.outline.values(node, self.outline.frame_at(node, module))

@@ -63,7 +63,8 @@ if __name__ == "__main__":
 - It stays quiet where worker code makes the generator anew or seeds it (in a `worker_init_fn` too), where an iterable
   dataset that asks for its worker's number draws an order that all have to agree on, for generators that are made in a
   loop (perhaps one for each worker), and where processes train one model together.
-- NumPy's global generator is made at its first use: a parent that never used it hands on nothing.
+- NumPy's global generator is made at its first use: a parent that never used it, and imports no library that does
+  (pandas, scikit-learn …), hands on nothing.
 
 ## How to silence it
 Write `# noqa: TMP404` on the line that is reported. For a file or a folder use flake8's per-file-ignores in setup.cfg,
@@ -90,12 +91,10 @@ def identical_random_streams(module: Module, model: Model) -> Iterator[Finding]:
                 f"all workers draw the same from their copies of {draw.text} ({worker.reached_from}): make the "
                 "generator in each worker, seeded with get_worker_info().seed, or for each sample by its index"
             )
-            way = [
-                Step(draw.module.path, position(draw.made)[0], "the generator is made"),
-                Step(worker.scope.module.path, position(draw.node)[0], f"{worker.scope.name}() draws in a worker"),
-            ]
+            drawn = position(draw.node)[0]
+            way = [Step(worker.scope.module.path, drawn, f"{worker.scope.name}() draws from it in a worker")]
             cause = f"{draw.module.path}:{position(draw.made)}"
-            yield model.finding("TMP404", message, draw.node, worker.scope.module, way, cause=cause)
+            yield model.finding("TMP404", message, draw.made, draw.module, way, cause=cause)
     for worker, draw in model.streams.inherited(module):
         message = (
             f"forked workers inherit one state of the generator of {draw.text}() and draw the same "

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 RECORD_BASES = frozenset(("typing.NamedTuple", "typing_extensions.NamedTuple", "pydantic.BaseModel", "msgspec.Struct"))
 
+CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "__attrs_post_init__", "__setstate__")
+
 EMPTY_BASES = frozenset(
     (
         "object",
@@ -384,6 +386,14 @@ def stored(
                 yield value
 
 
+def _begins_with_that_of_class(evaluator: Evaluator, instance: Instance, name: str) -> bool:
+    """Whether an attribute is the class's own until some method, no constructor, gives the object another."""
+    classes = project_classes(evaluator, instance.cls)
+    return any(
+        b.kind == "assign" and b.value is not None for c in classes for b in c.scope.bindings.get(name, ())
+    ) and all(method.name not in CONSTRUCTORS for cls in classes for _, method in stores(cls).get(name, ()))
+
+
 def _grown(evaluator: Evaluator, instance: Instance, name: str) -> changes.Additions | None:
     grown = [
         (item, change, method)
@@ -406,7 +416,10 @@ def attribute(evaluator: Evaluator, base: Value, name: str) -> Iterator[Value]:
     for extra in placed:
         yield from evaluator.of(extra.source)
     if isinstance(base, Instance):
-        found = list(stored(evaluator, base, name)) or list(field(evaluator, base, name))
+        found = list(stored(evaluator, base, name))
+        if found and _begins_with_that_of_class(evaluator, base, name):
+            yield from _of_class(evaluator, base, evaluator.mro(base.cls), name)
+        found = found or list(field(evaluator, base, name))
         yield from found
         if found or placed:
             return
