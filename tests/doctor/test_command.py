@@ -129,6 +129,7 @@ def test_interrupted(how: signal.Signals, tmp_path: Path, bare_torch: Path) -> N
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(how, signal.SIG_DFL),  # a shell's background jobs ignore some
     )
     end = time.monotonic() + 120
     while not (mark.exists() and mark.read_text()) and time.monotonic() < end:
