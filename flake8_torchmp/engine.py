@@ -30,9 +30,13 @@ MOST_LOADED = 8_000_000
 FEW = 20
 """Fewer files than this are done sooner than processes have started."""
 
-_AT_TOP = re.compile(
-    rb"^(?!def |class |async |import |from |@|#|if __name__)(?=\S)[^\n#]*?\b(\w+)[ \t]*\(", re.MULTILINE
+_ASIDE = re.compile(
+    rb"^(?:(?:(?:async[ \t]+)?def|class|if[ \t]+__name__)\b[^\n]*(?:\n(?:[ \t)#][^\n]*)?$)*|(?:import|from|@|#)[^\n]*)",
+    re.MULTILINE,
 )
+"""What does not run, or calls nothing, when a file is imported."""
+_DEFINES = re.compile(rb"^(?:def|class)[ \t]+(\w+)", re.MULTILINE)
+_CALLED = re.compile(rb"\b(?:(\w+)[\w.]*\.)?(\w+)[ \t]*\(")
 
 
 def can_matter(data: bytes) -> bool:
@@ -85,16 +89,26 @@ class Project:
     def _starts_elsewhere(self, path: str) -> bool:
         """Whether a file calls something of the project at module level that may start processes."""
         data = self.codebase.data(path)
-        called = set(_AT_TOP.findall(data))
+        called = set(_CALLED.findall(_ASIDE.sub(b"", data)))
         if not called:
             return False
-        known = b"|".join(re.escape(name) for name in sorted(called))
-        mentioned = re.search(
-            rb"^[ \t]*(?:from[^\n]*import\b[^\n]*|def[ \t]+)\b(?:" + known + rb")\b", data, re.MULTILINE
+        known = b"|".join(re.escape(name) for name in sorted({name for root, name in called if not root}))
+        mentioned = known and re.search(
+            rb"^[ \t]*(?:from\b[^\n]*\bimport(?:[ \t]*\([^)]*|[^\n]*)|(?:def|class)[ \t]+)\b(?:" + known + rb")\b",
+            data,
+            re.MULTILINE,
         )
-        if mentioned is None:
-            return False
-        return self.codebase.leads_to(path, WORDS)
+        if mentioned and self.codebase.leads_to(path, WORDS):
+            return True
+        return self._starts_in_module(path, {name for root, name in called if root})
+
+    def _starts_in_module(self, path: str, called: set[bytes]) -> bool:
+        """Whether something of these names, called as `module.name()`, is defined where processes may start."""
+        for imported in self.codebase.imports(path) if called else ():
+            defined = set(_DEFINES.findall(self.codebase.data(imported)))
+            if not defined.isdisjoint(called) and self.codebase.leads_to(imported, WORDS):
+                return True
+        return False
 
     def findings_from(self, seed: str) -> list[Finding]:
         """What the crossings, worker code and starts of one file lead to, there and in other files."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import classes
-from flake8_torchmp.semantics.calls import Frame, has_receiver, is_property, receiver_name
+from flake8_torchmp.semantics.calls import Frame, has_receiver, is_cached_property, is_property, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions
 from flake8_torchmp.semantics.module import (
@@ -279,6 +279,11 @@ class _Run:
                 for target in node.targets:
                     if isinstance(target, ast.Attribute) and dotted(target.value) == receiver:
                         self._clear(target.attr, node)
+        if is_cached_property(scope.node):
+            for statement in scope.returns:
+                if statement.value is not None and not _is_none(statement.value):
+                    store = Store(statement.value, (), cls, scope, statement)
+                    self.kept.setdefault(scope.name, []).append(store)
         self.running.pop()
 
     def _changed(self, change: Change, cls: Class, scope: Scope, receiver: str) -> None:

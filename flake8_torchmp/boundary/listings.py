@@ -61,6 +61,8 @@ class _Place(NamedTuple):
     way: tuple[Hop, ...]
     part: int | None = None
     """Where it stands in the tuple that the node gives, if the node gives one."""
+    is_number: bool = False
+    """Whether it is by its place in the listing that things were numbered: no sorting mends that."""
 
 
 class Listings:
@@ -157,7 +159,7 @@ class _Flow:
         while self.pending and steps < MOST_STEPS:
             steps += 1
             place = self.pending.pop(0)
-            key = (id(place.node), place.part)
+            key = (id(place.node), place.part, place.is_number)
             if key not in self.seen:
                 self.seen.add(key)
                 found = self._step(place)
@@ -169,7 +171,7 @@ class _Flow:
         self, node: ast.AST, place: _Place, text: str = "", module: Module | None = None, part: int | None = None
     ) -> None:
         way = (*place.way, Hop(node, module or place.module, text)) if text else place.way
-        self.pending.append(_Place(node, module or place.module, way, part))
+        self.pending.append(_Place(node, module or place.module, way, part, place.is_number))
 
     def _step(self, place: _Place) -> str:
         """Follows an ordered value one step up; the dataset if that is where it ends."""
@@ -241,12 +243,12 @@ class _Flow:
         if parent.func is node:
             return ""
         name = last_name(parent.func)
-        if name in SORTING:
+        if name in SORTING and not place.is_number:
             return ""
         if isinstance(parent.func, ast.Attribute) and name in ADDING:
             self._bound(parent.func.value, place)
             return ""
-        if name in KEEPING:
+        if name in KEEPING or name in SORTING:
             self._go(parent, place)
             return ""
         frame = self.outline.frame_at(parent, place.module)
@@ -286,19 +288,19 @@ class _Flow:
         dataset, method = self.listings.dataset_sampling_in(place.module.scope_of(whole))
         if dataset and method == "__iter__":
             return dataset
-        if isinstance(whole, ast.ListComp | ast.GeneratorExp) or (
-            isinstance(whole, ast.DictComp) and _numbers(part.iter, part.target, whole.value)
-        ):
+        if isinstance(whole, ast.ListComp | ast.GeneratorExp):
             self._go(whole, place)
+        elif isinstance(whole, ast.DictComp) and _numbers(part.iter, part.target, whole.value):
+            self._go(whole, place._replace(is_number=True))
         return ""
 
     # statements
 
     def _loop(self, loop: ast.For | ast.AsyncFor, place: _Place) -> str:
         """What a loop over the listing collects, in the order of the listing."""
-        if id(loop) in self.seen:
+        if (id(loop), place.is_number) in self.seen:
             return ""
-        self.seen.add(id(loop))
+        self.seen.add((id(loop), place.is_number))
         bound = _names_bound(loop)
         if any(_sorts(node, bound) for node in ast.walk(loop)) and _is_walk(loop.iter):
             return ""
@@ -314,7 +316,7 @@ class _Flow:
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
                 target = node.targets[0].value
                 if _counts(node.value, target) or _numbers(loop.iter, loop.target, node.value):
-                    self._bound(target, place)
+                    self._bound(target, place._replace(is_number=True))
             elif isinstance(node, ast.Yield | ast.YieldFrom):
                 if dataset and method == "__iter__":
                     return dataset
@@ -340,13 +342,13 @@ class _Flow:
             self._attribute(target, place)
 
     def _name(self, name: str, scope: Scope, place: _Place) -> None:
-        key = (name, id(scope))
+        key = (name, id(scope), place.is_number)
         if key in self.seen:
             return
         self.seen.add(key)
         module = scope.module
         loads = [n for n in module.loads(name) if isinstance(n, ast.Name) and self._is_of(n, scope, module)]
-        if not any(_is_sorted_there(load) for load in loads):
+        if place.is_number or not any(_is_sorted_there(load) for load in loads):
             for load in loads:
                 self._go(load, place._replace(module=module), name)
 
@@ -357,9 +359,13 @@ class _Flow:
         """`self.files`: what the methods of the class, and of those derived from it, do with it."""
         method = place.module.scope_of(target).enclosing_function()
         owner = method.enclosing_class() if method is not None else None
-        if owner is None or not isinstance(target.value, ast.Name) or (target.attr, id(owner)) in self.seen:
+        if (
+            owner is None
+            or not isinstance(target.value, ast.Name)
+            or (key := (target.attr, id(owner), place.is_number)) in self.seen
+        ):
             return
-        self.seen.add((target.attr, id(owner)))
+        self.seen.add(key)
         loads = [
             node
             for node in place.module.loads(target.attr)
@@ -368,7 +374,7 @@ class _Flow:
             and (around is owner or self._derives(around, owner))
             and dotted(node.value) == target.value.id
         ]
-        if not any(_is_sorted_there(load) for load in loads):
+        if place.is_number or not any(_is_sorted_there(load) for load in loads):
             for load in loads:
                 self._go(load, place, dotted(load))
 

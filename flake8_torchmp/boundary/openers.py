@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from flake8_torchmp.semantics.builtin import ENTERING
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import FUNCTIONS, Module, ancestors, dotted, last_name, position, up
 from flake8_torchmp.semantics.values import External, Member, Result, Unknown, Value, qualified
@@ -282,8 +283,18 @@ def is_open(handle: Handle, uses: Sequence[ast.AST]) -> bool:
         return _is_inside(uses, up(holder))
     while isinstance(holder, ast.IfExp | ast.BoolOp | ast.Await):
         holder = up(holder)
+    stack = ""
+    if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Attribute) and holder.func.attr in ENTERING:
+        stack = dotted(holder.func.value)
+        for outer in ancestors(holder):
+            if isinstance(outer, ast.With | ast.AsyncWith) and any(
+                item.optional_vars is not None and dotted(item.optional_vars) == stack for item in outer.items
+            ):
+                return _is_inside(uses, outer)
+        holder = up(holder)
     targets = holder.targets if isinstance(holder, ast.Assign) else [getattr(holder, "target", None)]
-    names = {dotted(target) for target in targets if isinstance(target, ast.Name | ast.Attribute)} - {""}
+    names = {dotted(target) for target in targets if isinstance(target, ast.Name | ast.Attribute)}
+    names = (names | {stack}) - {""}
     function = module.scope_of(node).enclosing_function()
     here = [use for use in uses if _function_around(use) is (function.node if function is not None else module.tree)]
     for call in (call for closer in CLOSERS for call in module.calls.get(closer, ())) if names else ():

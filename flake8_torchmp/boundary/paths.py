@@ -43,6 +43,8 @@ PASSING_METHODS = frozenset(
 _KEEPING_METHODS = frozenset("joinpath with_suffix with_name with_stem expanduser relative_to".split())
 """Those of them that make a path of a path."""
 OPENING_METHODS = frozenset("open read_text read_bytes iterdir glob rglob write_text write_bytes".split())
+LISTING_METHODS = frozenset(("glob", "rglob", "iterdir"))
+LISTERS = frozenset(("glob.glob", "glob.iglob"))
 LOOKING_METHODS = OPENING_METHODS | frozenset("exists is_file is_dir stat mkdir".split())
 
 OPENERS = frozenset(
@@ -106,6 +108,12 @@ class Paths:
             for _, source in evaluator.items(value):
                 for part in evaluator.of(source):
                     yield from self._literals(part, depth + 1, evaluator)
+            if not value.complete and isinstance(value.node, ast.Call):
+                yield from self._copied(value.node.args[:1], value, depth, evaluator)
+        elif isinstance(value, Result) and _lists(value) and depth < 6:
+            for part in self._listed(value, evaluator):
+                for literal in self._literals(part, depth + 1, evaluator):
+                    yield literal._replace(way=literal.way + value.way)
         elif isinstance(value, Result) and depth < 6:
             inner = self._base_of(value)
             if isinstance(inner, Source):
@@ -115,6 +123,22 @@ class Paths:
             elif inner is not None:
                 for literal in self._literals(inner, depth + 1, evaluator):
                     yield self._widened(literal, value)
+
+    def _copied(self, copied: list[ast.expr], value: Collection, depth: int, evaluator: Evaluator) -> Iterator[Literal]:
+        """`sorted(folder.glob("*.png"))`: the paths in it begin where the folder is."""
+        for node in copied:
+            for part in evaluator.values(node, evaluator.frame_at(node, value.module)):
+                if isinstance(part, Result) and _lists(part):
+                    for literal in self._literals(part, depth + 1, evaluator):
+                        yield literal._replace(way=literal.way + value.way)
+
+    @staticmethod
+    def _listed(value: Result, evaluator: Evaluator) -> tuple[Value, ...]:
+        """The folder or pattern by which files are listed."""
+        if isinstance(value.callee, Member):
+            return (value.callee.owner,)
+        source = value.arguments.get(0, "pathname")
+        return evaluator.of(source) if source is not None else ()
 
     @staticmethod
     def _widened(literal: Literal, value: Result) -> Literal:
@@ -173,6 +197,13 @@ class Paths:
     def is_path_of_library(index: int | None, name: str) -> bool:
         """Datasets of libraries take their root first; other paths say so by name."""
         return index == 0 or bool(PATH_PARAMETERS.search(name))
+
+
+def _lists(value: Result) -> bool:
+    """Whether a result lists paths that are as relative as what it was asked with."""
+    if isinstance(value.callee, Member):
+        return value.callee.name in LISTING_METHODS
+    return isinstance(value.callee, External) and value.callee.name in LISTERS
 
 
 def _kind(value: Result, kind: str) -> str:

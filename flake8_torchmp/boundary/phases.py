@@ -22,6 +22,8 @@ from flake8_torchmp.semantics.values import Class, Function, Method
 
 from .guards import is_guarded
 
+MAKING = ("__init__", "__post_init__", "__new__")
+
 
 class Phases:
     def __init__(self, evaluator: Evaluator) -> None:
@@ -101,9 +103,9 @@ class Phases:
 
     @staticmethod
     def _name_in_use(scope: Scope) -> str:
-        """The name by which a function is called: for `__init__`, that of its class."""
+        """The name by which a function is called: for what makes an object, that of its class."""
         owner = scope.parent
-        return owner.name if scope.name == "__init__" and owner is not None and owner.is_class else scope.name
+        return owner.name if scope.name in MAKING and owner is not None and owner.is_class else scope.name
 
     def _paths_naming(self, scope: Scope) -> list[str]:
         name = self._name_in_use(scope)

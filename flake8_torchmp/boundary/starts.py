@@ -341,14 +341,7 @@ class Starts:
             arguments = self.evaluator.joined(callee.arguments, arguments)
             callee = callee.callee
         if isinstance(callee, Class):
-            instance = Instance(callee, arguments)
-            init = classes.find_method(self.evaluator, callee, "__init__")
-            if init is None:
-                return None
-            owners = classes.project_classes(self.evaluator, callee)
-            inner = classes.init_frame(
-                self.evaluator, instance, next(c for c in owners if c.scope is init.scope.parent)
-            )
+            inner = classes.making_frame(self.evaluator, Instance(callee, arguments))
             return self.inside(inner, depth + 1) if inner is not None else None
         if isinstance(callee, Instance):
             method = classes.find_method(self.evaluator, callee.cls, "__call__")
@@ -440,7 +433,7 @@ class Starts:
         if isinstance(callee, Partial):
             return self.function_of(callee.callee)
         if isinstance(callee, Class):
-            return classes.find_method(self.outline, callee, "__init__")
+            return classes.maker(self.outline, callee)
         if isinstance(callee, Instance):
             return classes.find_method(self.outline, callee.cls, "__call__")
         if isinstance(callee, Method):

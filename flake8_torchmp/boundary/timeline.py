@@ -113,12 +113,13 @@ class Timeline:
                 for arguments, _ in self.evaluator.callers.of(function)
                 if isinstance(arguments.call, ast.Call)
             ]
-            if not callers:
-                found[id(function)] = (function, False)
             owner = function.enclosing_class()
-            if owner is not None and function.name in ("__enter__", "__call__"):
-                callers += [arguments.frame.scope for _, arguments in self.evaluator.callers.constructions(owner)]
-            pending += callers
+            makers: list[Scope] = []
+            if owner is not None and function.name in ("__enter__", "__call__", "__post_init__"):
+                makers = [arguments.frame.scope for _, arguments in self.evaluator.callers.constructions(owner)]
+            if not callers and not (makers and function.name == "__post_init__"):
+                found[id(function)] = (function, False)
+            pending += [*callers, *makers]
         return list(found.values())
 
     def forked_after_threads(self, module: Module) -> Iterator[tuple[Moment, Mark]]:

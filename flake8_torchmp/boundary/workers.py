@@ -328,9 +328,9 @@ class Workers:
 
     def _run_by(self, value: Value) -> Iterator[tuple[Function, Value | None]]:
         if isinstance(value, Class):
-            init = classes.find_method(self.outline, value, "__init__")
-            if init is not None:
-                yield init, Instance(value, None)
+            maker = classes.maker(self.outline, value)
+            if maker is not None:
+                yield maker, Instance(value, None)
         else:
             yield from self._functions(value)
 

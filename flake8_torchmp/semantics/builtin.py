@@ -51,6 +51,8 @@ COPIES = {
 }
 MAPPINGS = frozenset(("builtins.dict", "collections.OrderedDict", "types.MappingProxyType", "collections.Counter"))
 ATTRIBUTES_OF = frozenset("builtins.vars dataclasses.asdict attr.asdict attrs.asdict".split())
+STACKS = frozenset(("contextlib.ExitStack()", "contextlib.AsyncExitStack()"))
+ENTERING = frozenset(("enter_context", "enter_async_context"))
 RECORDS = frozenset(
     "types.SimpleNamespace argparse.Namespace easydict.EasyDict addict.Dict munch.Munch ml_collections.ConfigDict "
     "omegaconf.OmegaConf.create dotmap.DotMap box.Box".split()
@@ -170,6 +172,10 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
             yield Text(str(owner.value).partition("{")[0], owner.node, owner.module)
         else:
             yield UNKNOWN
+        return
+    if name in ENTERING and qualified(owner) in STACKS and arguments.positional:
+        for value in evaluator.of(arguments.positional[0]):
+            yield from classes.entered(evaluator, value)
         return
     if isinstance(owner, Instance) and name in ("_asdict", "model_dump", "dict"):
         yield as_mapping(evaluator, owner, arguments)

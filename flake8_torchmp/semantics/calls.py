@@ -13,12 +13,14 @@ from .values import Source, Value
 class Arguments:
     """The arguments of one call, `*` and `**` spread out as far as they can be seen."""
 
-    __slots__ = ("call", "frame", "keywords", "open_keywords", "open_positional", "positional")
+    __slots__ = ("call", "frame", "keywords", "loose", "open_keywords", "open_positional", "positional")
 
     def __init__(self, call: ast.AST, frame: Frame) -> None:
         self.call = call
         self.frame = frame
         self.positional: list[Source] = []
+        self.loose: list[Source] = []
+        """Positional arguments of which only running tells the place: `*steps`, where more was appended to `steps`."""
         self.keywords: dict[str, Source] = {}
         self.open_positional = False
         """Whether unseen positional arguments may follow."""
@@ -37,12 +39,15 @@ class Arguments:
     def all(self) -> Iterator[tuple[str, Source]]:
         for index, source in enumerate(self.positional):
             yield str(index), source
+        for index, source in enumerate(self.loose, len(self.positional) + 1):
+            yield str(index), source
         yield from self.keywords.items()
 
     def before(self, later: Arguments) -> Arguments:
         """These arguments, bound by a partial, with those of the call that comes later."""
         joined = Arguments(later.call, later.frame)
         joined.positional = [*self.positional, *later.positional]
+        joined.loose = [*self.loose, *later.loose]
         joined.keywords = {**self.keywords, **later.keywords}
         joined.open_positional = self.open_positional or later.open_positional
         joined.open_keywords = self.open_keywords or later.open_keywords
@@ -122,6 +127,11 @@ def is_class_method(node: Any) -> bool:
 
 def is_property(node: FunctionNode) -> bool:
     return _decorated_as(node, "property", "cached_property")
+
+
+def is_cached_property(node: Any) -> bool:
+    """Whether the first reading of an attribute stores what the method returns."""
+    return _decorated_as(node, "cached_property")
 
 
 def is_plain(node: Any) -> bool:

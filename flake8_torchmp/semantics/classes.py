@@ -157,6 +157,23 @@ def init_frame(evaluator: Evaluator, instance: Instance, cls: Class) -> Frame | 
     return evaluator.frame(scope, arguments, closure, instance)
 
 
+def maker(evaluator: Evaluator, cls: Class) -> Function | None:
+    """What of the project runs when an object of a class is made."""
+    init = find_method(evaluator, cls, "__init__")
+    if init is None and is_record(evaluator, cls):
+        return find_method(evaluator, cls, "__post_init__")
+    return init
+
+
+def making_frame(evaluator: Evaluator, instance: Instance) -> Frame | None:
+    """The frame in which that runs."""
+    made_by = maker(evaluator, instance.cls)
+    if made_by is None or made_by.scope.name != "__init__":
+        return evaluator.frame(made_by.scope, None, made_by.closure, instance) if made_by is not None else None
+    owners = project_classes(evaluator, instance.cls)
+    return init_frame(evaluator, instance, next(cls for cls in owners if cls.scope is made_by.scope.parent))
+
+
 def super_call(evaluator: Evaluator, frame: Frame, target: Scope) -> Arguments | None:
     """The arguments with which an `__init__` calls that of a base."""
     for call in frame.module.calls["__init__"]:

@@ -408,7 +408,7 @@ class Evaluator:
         node = frame.scope.node
         module = frame.module
         if parameter.kind == "rest":
-            entries = tuple(Entry(None, source) for source in arguments.positional[index:])
+            entries = tuple(Entry(None, source) for source in (*arguments.positional[index:], *arguments.loose))
             yield Collection("tuple", entries, not arguments.open_positional, arguments.call, module)
             return
         if parameter.kind == "options":
@@ -487,6 +487,7 @@ class Evaluator:
         if key not in self._derived:
             rest = Arguments(arguments.call, arguments.frame)
             rest.positional, rest.keywords = arguments.positional[1:], arguments.keywords
+            rest.loose = arguments.loose
             rest.open_positional, rest.open_keywords = arguments.open_positional, arguments.open_keywords
             self._derived[key] = rest, arguments, arguments
         return self._derived[key][0]
@@ -505,9 +506,13 @@ class Evaluator:
 
     def _spread(self, node: ast.expr, made: Arguments) -> None:
         for value in self.values(node, made.frame)[:1]:
-            if isinstance(value, Collection) and value.complete and not value.added_items():
-                made.positional += [entry.source for entry in value.entries]
+            if not isinstance(value, Collection) or value.kind == "dict":
+                continue
+            sources = [source for _, source in self.items(value)]
+            if value.complete and not value.added_items():
+                made.positional += sources
                 return
+            made.loose += sources
         made.open_positional = True
 
     def _spread_keywords(self, node: ast.expr, made: Arguments) -> None:

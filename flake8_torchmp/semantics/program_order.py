@@ -318,12 +318,10 @@ class Walk:
             arguments = evaluator.joined(callee.arguments, arguments)
             callee = callee.callee
         if isinstance(callee, Class):
-            instance = Instance(callee, arguments)
-            init = classes.find_method(evaluator, callee, "__init__")
-            if init is None or not self.may_matter(init):
+            maker = classes.maker(evaluator, callee)
+            if maker is None or not self.may_matter(maker):
                 return None
-            owner = next(c for c in classes.project_classes(evaluator, callee) if c.scope is init.scope.parent)
-            return classes.init_frame(evaluator, instance, owner)
+            return classes.making_frame(evaluator, Instance(callee, arguments))
         if isinstance(callee, Instance):
             method = classes.find_method(evaluator, callee.cls, "__call__")
             if method is None:
