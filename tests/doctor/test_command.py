@@ -129,7 +129,8 @@ def test_interrupted(how: signal.Signals, tmp_path: Path, bare_torch: Path) -> N
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(how, signal.SIG_DFL),  # a shell's background jobs ignore some
+        # a shell's background jobs ignore some; this process has no threads of its own
+        preexec_fn=lambda: signal.signal(how, signal.SIG_DFL),  # noqa: PLW1509
     )
     end = time.monotonic() + 120
     while not (mark.exists() and mark.read_text()) and time.monotonic() < end:
