@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import conditions
 from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, position, up
 from flake8_torchmp.semantics.values import Constant, External, Result, Value
 
@@ -37,8 +38,10 @@ def leaks_of(module: Module, evaluator: Evaluator) -> Iterator[Leak]:
     """Blocks that a function or class makes and keeps to itself, and does not unlink for sure."""
     for call in made_in(module, evaluator):
         holder: Any = up(call)
-        if isinstance(holder, ast.Assign | ast.AnnAssign):
-            targets = holder.targets if isinstance(holder, ast.Assign) else [holder.target]
+        if isinstance(holder, ast.Call) and _only_closes(holder, module, evaluator):
+            holder = up(holder)
+        if isinstance(holder, ast.Assign | ast.AnnAssign | ast.withitem | ast.NamedExpr):
+            targets = _targets(holder)
             target = targets[0]
             if len(targets) == 1 and isinstance(target, ast.Name):
                 text = _fate_of_name(target, call, module, evaluator)
@@ -50,6 +53,20 @@ def leaks_of(module: Module, evaluator: Evaluator) -> Iterator[Leak]:
                 yield Leak(call, text)
         elif isinstance(holder, ast.Expr):
             yield Leak(call, "is never unlinked")
+
+
+def _targets(holder: ast.Assign | ast.AnnAssign | ast.withitem | ast.NamedExpr) -> list[ast.expr]:
+    if isinstance(holder, ast.Assign):
+        return holder.targets
+    if isinstance(holder, ast.withitem):
+        return [holder.optional_vars] if holder.optional_vars is not None else []
+    return [holder.target]
+
+
+def _only_closes(holder: ast.Call, module: Module, evaluator: Evaluator) -> bool:
+    """`with closing(SharedMemory(…)) as block:`"""
+    values = evaluator.values(holder.func, evaluator.frame_at(holder, module))
+    return any(isinstance(v, External) and v.name == "contextlib.closing" for v in values)
 
 
 def _fate_of_name(target: ast.Name, call: ast.Call, module: Module, evaluator: Evaluator) -> str:
@@ -141,6 +158,8 @@ def unlinked_in(scope: Scope, evaluator: Evaluator) -> Iterator[ast.Call]:
         return
     for node in body_nodes(scope.node):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "unlink":
+            if any(True for _ in conditions(node)):
+                continue  # one of them may do it for all
             frame = evaluator.frame_at(node, scope.module)
             if any(_is_attached(value) for value in evaluator.values(node.func.value, frame)):
                 yield node

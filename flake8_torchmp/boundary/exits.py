@@ -45,7 +45,7 @@ def exits_in(scope: Scope, evaluator: Evaluator) -> Iterator[Exit]:
 def _has_words(module: Module) -> bool:
     key = ("exits",)
     if key not in module.memo:
-        module.memo[key] = any(name in module.read for name in NAMES)
+        module.memo[key] = any(alias in module.read for name in NAMES for alias in module.names_of(name))
     return bool(module.memo[key])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from flake8_torchmp.semantics.values import (
     Function,
     Instance,
     Method,
+    Partial,
     Result,
     Unknown,
     Value,
@@ -41,6 +43,7 @@ PASSING = {"operator.add"}.union(
 )
 """What hands out the samples of the datasets that it is given."""
 DEEPEST = 3
+_COLLATE = re.compile(rb"\bcollate_fn\b")
 
 
 class NoSample(NamedTuple):
@@ -98,6 +101,23 @@ def may_be_sampled_in_parent(crossings: Crossings, cls: Class) -> bool:
     )
 
 
+def may_be_collated_in_parent(crossings: Crossings, function: Scope) -> bool:
+    """Whether a loader that may have no workers collates by a function, or by an object with that method."""
+    codebase = crossings.evaluator.codebase
+    for path in codebase.users([function.module.path]):
+        module = codebase.module(path) if codebase.matches(path, _COLLATE) else None
+        for crossing in crossings.of(module) if module is not None else ():
+            if crossing.parameter.keyword == "collate_fn" and _may_have_none(crossings.evaluator, crossing):
+                for hanging in crossing.hanging:
+                    value = hanging.value.callee if isinstance(hanging.value, Partial) else hanging.value
+                    value = value.function if isinstance(value, Method) else value
+                    if isinstance(value, Instance):
+                        value = classes.find_method(crossings.outline, value.cls, "__call__") or value
+                    if isinstance(value, Function) and value.scope is function:
+                        return True
+    return False
+
+
 def _may_have_none(evaluator: Evaluator, crossing: Crossing) -> bool:
     count = evaluator.arguments(crossing.call, crossing.frame).get(apis.LOADER_POSITIONS["num_workers"], "num_workers")
     values = evaluator.of(count) if count is not None else ()
@@ -117,10 +137,21 @@ def _is_sampled_by(crossings: Crossings, cls: Class) -> Iterator[bool]:
                 sampled = node.iter
             elif isinstance(node, ast.Call) and last_name(node.func) in ("list", "iter", "enumerate") and node.args:
                 sampled = node.args[0]
-            if isinstance(sampled, ast.Name) and module is not None:
+            if module is None or not isinstance(sampled, ast.Name | ast.Attribute | ast.Call):
+                continue
+            if isinstance(sampled, ast.Name) or not _is_in_dataset(sampled, module, evaluator):
                 for value in evaluator.values(sampled, evaluator.frame_at(sampled, module)):
                     if isinstance(value, Instance) and value.cls.scope is cls.scope:
                         yield True
+
+
+def _is_in_dataset(node: ast.AST, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a dataset around another one may be what samples it, in the worker."""
+    owner = module.scope_of(node).enclosing_class()
+    if owner is None or owner.parent is None:
+        return False
+    bases = classes.library_bases(evaluator, Class(owner, evaluator.frame_of(owner.parent)))
+    return any(apis.is_dataset_name(base) for base in bases)
 
 
 def given_to(evaluator: Evaluator, values: Sequence[Value], depth: int = 0) -> Iterator[Instance]:

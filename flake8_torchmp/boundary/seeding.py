@@ -23,6 +23,7 @@ from flake8_torchmp.semantics.module import (
 from flake8_torchmp.semantics.values import Constant, External, Function, Instance, Method, Partial, Value
 
 from . import random_sources
+from .crossings import Crossing
 from .workers import ITERATION_METHODS, WorkerFunction, Workers
 
 DEEPEST = 3
@@ -316,17 +317,17 @@ class Seeds:
                     found[function.scope] = found.get(function.scope, frozenset()) | frozenset(names)
         return found
 
-    def has_company(self, module: Module) -> bool:
-        """Whether more than one process runs a target, as far as the module shows."""
+    def has_company(self, module: Module, target: Scope | None = None) -> bool:
+        """Whether more than one process runs a target, or the one that is given, as far as the module shows."""
         calls: set[ast.AST] = set()
         for crossing in self.workers.crossings.of(module):
             if crossing.api.kind == "spawn":
                 return True
-            if crossing.api.kind == "process":
-                calls.add(crossing.call)
-                inside = (*LOOPS, *COMPREHENSIONS)
-                if any(isinstance(item, inside) for item in ancestors(crossing.call)):
-                    return True
+            if crossing.api.kind != "process" or (target is not None and not _runs(crossing, target)):
+                continue
+            calls.add(crossing.call)
+            if any(isinstance(item, (*LOOPS, *COMPREHENSIONS)) for item in ancestors(crossing.call)):
+                return True
         return len(calls) > 1
 
     def is_in_order(self, worker: WorkerFunction, shards: bool) -> bool:
@@ -339,6 +340,10 @@ def _is_meant(worker: WorkerFunction) -> bool:
     nodes = body_nodes(worker.scope.node)  # type: ignore[arg-type]
     calls = {last_name(node.func) for node in nodes if isinstance(node, ast.Call)}
     return bool(calls & random_sources.SAVING)
+
+
+def _runs(crossing: Crossing, target: Scope) -> bool:
+    return any(function.scope is target for hanging in crossing.hanging for function, _ in _bound_by(hanging.value))
 
 
 def _bound_by(value: Value) -> Iterator[tuple[Function, set[str]]]:

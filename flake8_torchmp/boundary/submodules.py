@@ -71,6 +71,9 @@ BROUGHT_BY_CALL = {
     ),
 }
 
+OTHER_LIBRARIES = frozenset("asyncio builtins ctypes queue threading".split())
+"""They have classes of the same names, and bring nothing."""
+
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
@@ -141,7 +144,7 @@ def _is_there(owner: str, name: str, node: ast.AST, module: Module, evaluator: E
     imports = _imported_by(module)
     for path in others:
         imports |= _imported_in(codebase.data(path))
-    if full in imports or not brought.isdisjoint(_with_packages(imports)) or f'"{full}"'.encode() in module.data:
+    if not (brought | {full}).isdisjoint(_with_packages(imports)) or f'"{full}"'.encode() in module.data:
         return True
     calls = [call for call, names in BROUGHT_BY_CALL.items() if name in names.split()]
     if owner != "multiprocessing" or not calls:
@@ -149,8 +152,19 @@ def _is_there(owner: str, name: str, node: ast.AST, module: Module, evaluator: E
     if _runs_at_import(node):
         made = [found for call in calls for found in module.calls_of(call)]
         return any(_runs_at_import(found) and position(found) < position(node) for found in made)
+    if any(_may_bring(call, name, module, evaluator) for found in calls for call in module.calls_of(found)):
+        return True
     pattern = re.compile(rb"(?<!" + name.encode() + rb"\.)\b(?:" + "|".join(calls).encode() + rb")\s*\(")
-    return any(pattern.search(codebase.data(path)) is not None for path in (module.path, *others))
+    return any(pattern.search(codebase.data(path)) is not None for path in others)
+
+
+def _may_bring(call: ast.Call, name: str, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a call is not by way of the submodule itself, and not known to be another library's."""
+    if isinstance(call.func, ast.Attribute) and last_name(call.func.value) == name:
+        return False
+    values = evaluator.values(call.func, evaluator.frame_at(call, module))
+    others = [v for v in values if isinstance(v, External) and v.name.partition(".")[0] in OTHER_LIBRARIES]
+    return not others or len(others) < len(values)
 
 
 def _imported_by(module: Module) -> set[str]:

@@ -102,8 +102,8 @@ def shared_memory_leak(module: Module, model: Model) -> Iterator[Finding]:
     if not are_made_once(module, model.outline):
         return
     for worker in model.workers.of(module):
-        if worker.kind == "process":
-            continue  # it may be the only one
+        if worker.kind == "process" and not model.seeds.has_company(module, worker.scope):
+            continue
         for node in unlinked_in(worker.scope, model.outline):
             message = (
                 f"every worker unlinks the block ({worker.reached_from}), and the second one does not find it "

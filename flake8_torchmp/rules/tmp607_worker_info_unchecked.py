@@ -108,6 +108,9 @@ def _may_run_in_parent(use: ast.AST, module: Module, model: Model) -> bool:
     """Whether it is sampling code of a dataset that the parent may ask for samples, by itself or without workers."""
     if not model.workers.may_run_in_parent(use, module):
         return False
+    function = module.scope_of(use).enclosing_function()
+    if function is not None and samples.may_be_collated_in_parent(model.crossings, function):
+        return True
     owner = module.scope_of(use).enclosing_class()
     datasets = list(model.datasets.of(module))
     own = [cls for cls in datasets if owner is not None and cls.scope is owner]
