@@ -15,7 +15,6 @@ from flake8_torchmp.semantics.module import FUNCTIONS, Module, ancestors, body_n
 from flake8_torchmp.semantics.values import Class, Collection, Constant, Instance, Result, Value
 
 from .crossings import Crossing, Crossings
-from .datasets import Datasets
 from .object_state import ObjectState
 from .workers import Workers
 
@@ -45,14 +44,12 @@ class KeptWorkers:
         evaluator: Evaluator,
         crossings: Crossings,
         workers: Workers,
-        datasets: Datasets,
         object_state: ObjectState,
     ) -> None:
         self.outline = outline
         self.evaluator = evaluator
         self.crossings = crossings
         self.workers = workers
-        self.datasets = datasets
         self.object_state = object_state
 
     def missed(self, module: Module) -> Iterator[tuple[ast.AST, Module, str, Crossing]]:
@@ -67,7 +64,7 @@ class KeptWorkers:
             if any(codebase.matches(path, _RELOADED) for path in near):
                 return
             for hanging in crossing.hanging:
-                if isinstance(hanging.value, Instance) and self.datasets.is_dataset(hanging.value.cls):
+                if isinstance(hanging.value, Instance):  # the dataset, or what it holds, such as its transform
                     for change in self._changed_near(hanging.value, near):
                         if self._comes_later(change, crossing):
                             yield change.node, change.module, change.attribute, crossing
@@ -128,7 +125,7 @@ class KeptWorkers:
                     if method is None or not has_receiver(method) or binding.name.startswith("__"):
                         continue
                     found.setdefault(binding.name, []).extend(
-                        (name, change.kind in REBINDING)
+                        (name, change.kind in REBINDING and isinstance(change.target, ast.Name))
                         for change, name in self.object_state.own_changes(method)
                         if change.kind in CHANGING
                     )

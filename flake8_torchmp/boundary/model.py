@@ -91,9 +91,7 @@ class Model:
         self.object_state = ObjectState(
             self.outline, self.evaluator, self.crossings, self.workers, self.datasets, self.state
         )
-        self.kept_workers = KeptWorkers(
-            self.outline, self.evaluator, self.crossings, self.workers, self.datasets, self.object_state
-        )
+        self.kept_workers = KeptWorkers(self.outline, self.evaluator, self.crossings, self.workers, self.object_state)
         self.paths = Paths(self.evaluator, self.outline)
         self._dataset_arguments = DatasetArguments(self.evaluator, self.outline, self.datasets, self.paths)
         self.listings = Listings(self.evaluator, self.outline, self.datasets)

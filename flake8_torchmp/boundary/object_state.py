@@ -29,7 +29,9 @@ from flake8_torchmp.semantics.values import (
     Instance,
     Member,
     Method,
+    Partial,
     Result,
+    Source,
     Unknown,
     Value,
     qualified,
@@ -237,13 +239,22 @@ class ObjectState:
         for crossing in found:
             if crossing.parameter.keyword not in ("args", "kwargs"):
                 continue
-            targets = [c for c in found if c.call is crossing.call and c.parameter.keyword == "target"]
+            targets = [
+                c
+                for c in found
+                if c.call is crossing.call and c.parameter.keyword == "target" and c.frame is crossing.frame
+            ]
             for function, shift in (f for c in targets for h in c.hanging for f in _function(h.value)):
-                for name, given in self._given(crossing, function, shift):
-                    if self._is_copied(given, crossing) and self._changes(function, name):
-                        read = self._read_after(given, crossing, _keys_set(function, name))
-                        if read is not None:
-                            yield crossing, ast.unparse(given), read
+                for name, source in self._given(crossing, function, shift):
+                    yield from self._filled_argument(crossing, function, name, source)
+        for crossing in found:
+            for hanging in crossing.hanging if crossing.parameter.keyword == "target" else ():
+                if isinstance(hanging.value, Partial):
+                    for function, shift in _function(hanging.value.callee):
+                        bound = hanging.value.arguments
+                        names = [p.name for p in parameters(function.node).values() if p.index is not None][shift:]
+                        for name, source in (*zip(names, bound.positional, strict=False), *bound.keywords.items()):
+                            yield from self._filled_argument(crossing, function, name, source)
         for crossing in found:
             for hanging in crossing.hanging if crossing.parameter.keyword == "target" else ():
                 if isinstance(hanging.value, Method) and isinstance(hanging.value.receiver, Instance):
@@ -252,6 +263,16 @@ class ObjectState:
 
         for cls in self.crossings.process_classes(module):
             yield from self._filled_by_class(cls)
+
+    def _filled_argument(
+        self, crossing: Crossing, function: Function, name: str, source: Source
+    ) -> Iterator[tuple[Making, str, ast.AST]]:
+        given = source.node
+        making = _made_where(crossing, source.frame)
+        if making is not None and self._is_copied(given, making) and self._changes(function, name):
+            read = self._read_after(given, making, _keys_set(function, name))
+            if read is not None:
+                yield making, ast.unparse(given), read
 
     def _filled_by_class(self, cls: Class) -> Iterator[tuple[Making, str, ast.AST]]:
         """What a Process subclass is given, keeps, and fills in its `run`."""
@@ -302,15 +323,15 @@ class ObjectState:
                         return True
         return False
 
-    def _given(self, crossing: Crossing, function: Function, shift: int) -> Iterator[tuple[str, ast.expr]]:
+    def _given(self, crossing: Crossing, function: Function, shift: int) -> Iterator[tuple[str, Source]]:
         names = [p.name for p in parameters(function.node).values() if p.index is not None][shift:]
         for value in self.evaluator.of(crossing.source):
             if isinstance(value, Collection):
                 for index, (key, source) in enumerate(self.evaluator.items(value)):
                     if isinstance(key, str):
-                        yield key, source.node
+                        yield key, source
                     elif index < len(names):
-                        yield names[index], source.node
+                        yield names[index], source
 
     def _is_copied(self, given: ast.expr, crossing: Crossing | Making) -> bool:
         if not isinstance(given, ast.Name | ast.Attribute):
@@ -359,6 +380,8 @@ class ObjectState:
         calls = {id(crossing.call), *(id(c.call) for c in self.crossings.of(module))}
         name = given.id if isinstance(given, ast.Name) else given.attr if isinstance(given, ast.Attribute) else ""
         around = module.scope_of(crossing.call).enclosing_function()
+        helper = last_name(crossing.call.func) if isinstance(crossing.call, ast.Call) else ""
+        calls |= {id(call) for call in module.calls.get(helper, ())}
         for node in module.loads(name):
             if any(id(item) in calls for item in ancestors(node)) or self.state.is_changed_by_read(node, module):
                 continue
@@ -373,6 +396,17 @@ class ObjectState:
                     continue
                 return node
         return None
+
+
+def _made_where(crossing: Crossing, frame: Frame) -> Making | None:
+    """The call that makes a process, or that of a helper which does, in the function that gives an argument."""
+    call: ast.AST = crossing.call
+    around, wanted = crossing.frame, frame.scope.enclosing_function()
+    while around.module.scope_of(call).enclosing_function() is not wanted:
+        if around.arguments is None:
+            return None
+        call, around = around.arguments.call, around.arguments.frame
+    return Making(call, frame.module, frame, crossing.methods)
 
 
 def _keys_set(function: Function, name: str) -> set[object] | None:

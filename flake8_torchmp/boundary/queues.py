@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, last_name, position, up
-from flake8_torchmp.semantics.values import Instance, Result, Value
+from flake8_torchmp.semantics.values import Constant, Instance, Result, Value
 
 from . import apis
-from .crossings import Crossings
+from .crossings import Crossing, Crossings
 from .hanging import Hangings
 from .methods import mp_name
 from .starts import import_nodes
@@ -51,8 +51,9 @@ class Queues:
         self.crossings = crossings
         self.puts: dict[QueueKey, str] = {}
         self.taken: set[QueueKey] = set()
+        self._readers: dict[Scope, set[QueueKey]] | None = None
         for worker in workers.of(module):
-            if worker.kind == "process":
+            if worker.kind in ("process", "spawn"):
                 self._look_at(worker.scope)
 
     def _look_at(self, scope: Scope) -> None:
@@ -78,17 +79,43 @@ class Queues:
                     yield value  # type: ignore[misc]
 
     def early_joins(self) -> Iterator[EarlyJoin]:
-        """Where a process that puts on a queue is joined, and only later the same function reads the queue."""
+        """Where a process that puts on a queue is joined, and the queue is only read later."""
         for call in self.module.calls.get("join", ()):
             if not isinstance(call.func, ast.Attribute) or call.args or call.keywords:
                 continue
             frame = self.evaluator.frame_at(call, self.module)
             self.evaluator.steps = 0
             for process in self.evaluator.values(call.func.value, frame):
-                for key in self._queues_of(process) & self.puts.keys() - self.taken:
-                    read = self._read_only_after(call, key)
-                    if read is not None:
-                        yield EarlyJoin(call, read, self.puts[key])
+                yield from self._joined_early(call, self._queues_of(process))
+        for crossing in self.crossings.of(self.module):
+            if crossing.api.kind == "spawn" and crossing.parameter.keyword == "args" and self._waits(crossing):
+                given = [hanging.value for hanging in crossing.hanging]
+                yield from self._joined_early(crossing.call, _keys_of(given))
+
+    def _joined_early(self, join: ast.Call, queues: set[QueueKey]) -> Iterator[EarlyJoin]:
+        for key in queues & self.puts.keys() - self.taken:
+            if self._may_be_read_meanwhile(key):
+                continue
+            read = self._read_only_after(join, key)
+            if read is not None:
+                yield EarlyJoin(join, read, self.puts[key])
+
+    def _may_be_read_meanwhile(self, key: QueueKey) -> bool:
+        """Whether a function that reads the queue is handed to something, such as a thread."""
+        for scope, keys in self._readers_by_scope().items():
+            loads = self.module.loads(scope.name) if key in keys else []
+            holders = [(load, up(load)) for load in loads]
+            if any(not isinstance(holder, ast.Call) or holder.func is not load for load, holder in holders):
+                return True
+        return False
+
+    def _waits(self, crossing: Crossing) -> bool:
+        """Whether `spawn` itself joins its processes."""
+        source = self.evaluator.arguments(crossing.call, crossing.frame).get(3, "join")
+        values = self.evaluator.of(source) if source is not None else ()
+        return source is None or (
+            bool(values) and all(isinstance(value, Constant) and value.value is True for value in values)
+        )
 
     def _queues_of(self, process: Value) -> set[QueueKey]:
         """The queues that a process was given."""
@@ -105,24 +132,60 @@ class Queues:
             found = [h.value for source in sources if source is not None for h in hangings.of(source, "value")]
         else:
             found = [h.value for h in hangings.on([process], self.evaluator.frame_of(self.module.scope))]
-        return {id(value.arguments.call) for value in found if isinstance(value, Result) and is_queue(value)}
+        return _keys_of(found)
 
-    def _read_only_after(self, join: ast.Call, key: QueueKey) -> ast.AST | None:
-        """The first use of a queue after a join that reads it or hands it on; None if there is one before, too."""
+    def _read_only_after(self, join: ast.Call, key: QueueKey, depth: int = 2) -> ast.AST | None:
+        """The first use of a queue after a join that reads it or hands it on; None if there is one before, too.
+
+        Where the function that joins does neither, the functions that call it are asked.
+        """
         function = self.module.scope_of(join).enclosing_function()
         nodes = list(import_nodes(self.module))
         if function is not None:
             nodes = body_nodes(function.node)  # type: ignore[arg-type]
         later: list[ast.AST] = []
         for node in nodes:
-            if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(getattr(node, "ctx", None), ast.Load):
-                continue
-            if not self._may_read(node) or not self._is_queue(node, key):
+            if node is join or not self._reads(node, key):
                 continue
             if position(node) < position(join):
                 return None
             later.append(node)
-        return min(later, key=position, default=None)
+        if later or function is None or not depth:
+            return min(later, key=position, default=None)
+        for arguments, _ in self.evaluator.callers.of(function):
+            if arguments.frame.module is self.module and isinstance(arguments.call, ast.Call):
+                read = self._read_only_after(arguments.call, key, depth - 1)
+                if read is not None:
+                    return read
+        return None
+
+    def _reads(self, node: ast.AST, key: QueueKey) -> bool:
+        if isinstance(node, ast.Call):
+            return self._is_call_of_reader(node, key)
+        if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(getattr(node, "ctx", None), ast.Load):
+            return False
+        return self._may_read(node) and self._is_queue(node, key)
+
+    def _is_call_of_reader(self, node: ast.Call, key: QueueKey) -> bool:
+        """Whether a function of the module is called, or handed to something, that takes from a queue."""
+        for scope, keys in self._readers_by_scope().items():
+            named = [
+                n for n in (node.func, *node.args, *(k.value for k in node.keywords)) if last_name(n) == scope.name
+            ]
+            if key in keys and named:
+                return True
+        return False
+
+    def _readers_by_scope(self) -> dict[Scope, set[QueueKey]]:
+        if self._readers is None:
+            self._readers = {}
+            for method in READING:
+                for node in self.module.loads(method):
+                    scope = self.module.scope_of(node).enclosing_function()
+                    if isinstance(node, ast.Attribute) and scope is not None and scope.name:
+                        keys = {id(queue.arguments.call) for queue in self._queues(node.value, scope)}
+                        self._readers.setdefault(scope, set()).update(keys)
+        return self._readers
 
     def _is_queue(self, node: ast.expr, key: QueueKey) -> bool:
         self.evaluator.steps = 0
@@ -151,6 +214,10 @@ class Queues:
                 made = self.evaluator.values(above, frame)
                 return not any(isinstance(value, Instance) and self.crossings.is_process(value.cls) for value in made)
         return isinstance(holder, ast.Return | ast.Call | ast.For | ast.comprehension)
+
+
+def _keys_of(values: Iterable[Value]) -> set[QueueKey]:
+    return {id(value.arguments.call) for value in values if isinstance(value, Result) and is_queue(value)}
 
 
 def is_queue(value: Value) -> bool:

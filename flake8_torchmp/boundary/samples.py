@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
@@ -12,7 +12,18 @@ from flake8_torchmp.semantics.calls import Frame, parameters, receiver_name
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, conditions, facts, never_continues, reaching
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, dotted, last_name, up
+from flake8_torchmp.semantics.module import (
+    FUNCTIONS,
+    Change,
+    Module,
+    Scope,
+    ancestors,
+    body_nodes,
+    dotted,
+    last_name,
+    position,
+    up,
+)
 from flake8_torchmp.semantics.values import (
     Class,
     Constant,
@@ -191,7 +202,7 @@ class _Search:
                 yield NoSample(statement, scope.module, f"{scope.name}() returns None")
             else:
                 yield from self._expression(statement.value, scope, frame, statement, depth)
-        if not _leaves(node.body):
+        if not _leaves(node.body, lambda call: self._never_returns(call, frame)):
             yield NoSample(node, scope.module, f"{scope.name}() can end without a return")
 
     def _expression(
@@ -218,14 +229,42 @@ class _Search:
         elif isinstance(node, ast.Name) and not self._is_asked_for(node.id, statement):
             yield from self._variable(node, scope, frame, statement, depth)
 
+    def _never_returns(self, node: ast.Call, frame: Frame, depth: int = 2) -> bool:
+        """Whether a call runs a function of the project that always raises."""
+        inner = self.evaluator.frame_in(frame.module.scope_of(node), frame)
+        callees = self.evaluator.values(node.func, inner)
+        functions = [callee.function if isinstance(callee, Method) else callee for callee in callees]
+        return bool(functions) and all(
+            isinstance(function, Function)
+            and isinstance(function.node, ast.FunctionDef)
+            and not function.scope.returns
+            and not function.scope.is_generator
+            and depth > 0
+            and _leaves(
+                function.node.body,
+                lambda call, around=function: self._never_returns(  # type: ignore[misc]
+                    call, self.evaluator.frame_of(around.scope), depth - 1
+                ),
+            )
+            for function in functions
+        )
+
     def _called(self, node: ast.Call, scope: Scope, frame: Frame, depth: int) -> Iterator[NoSample]:
         if depth >= DEEPEST:
             return
         for callee in self.evaluator.values(node.func, self.evaluator.frame_in(scope.module.scope_of(node), frame)):
-            if isinstance(callee, Function | Method):
+            if self._is_named_tuple(callee):
+                for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+                    yield from self._expression(argument, scope, frame, node, depth)
+            elif isinstance(callee, Function | Method):
                 inner = self.evaluator.enter(callee, self.evaluator.arguments(node, frame))
                 if inner is not None:
                     yield from self.function(inner.scope, inner, depth + 1)
+
+    def _is_named_tuple(self, callee: Value) -> bool:
+        if isinstance(callee, Class):
+            return any(base.endswith("typing.NamedTuple") for base in classes.library_bases(self.evaluator, callee))
+        return isinstance(callee, Result) and callee.name in ("collections.namedtuple", "typing.NamedTuple")
 
     def _variable(
         self, node: ast.Name, scope: Scope, frame: Frame, statement: ast.AST, depth: int
@@ -245,11 +284,40 @@ class _Search:
             if self._is_excluded(binding.node, scope, frame):
                 continue
             if isinstance(binding.value, ast.Dict) and _is_filled_later(node.id, scope):
+                if self._keeps_none(node.id, binding.value, scope, frame, statement):
+                    yield NoSample(statement, scope.module, f"{scope.name}() returns None in it")
                 continue
             if isinstance(binding.value, ast.Constant) and _is_looped_away(node.id, scope):
                 continue
             if not isinstance(binding.value, ast.Name):
                 yield from self._expression(binding.value, scope, frame, statement, depth + 1)
+
+    def _keeps_none(self, name: str, made: ast.Dict, scope: Scope, frame: Frame, statement: ast.AST) -> bool:
+        """Whether an entry of a dict that is filled step by step can be None in the end."""
+        changes = [c for c in scope.module.changes.get(name, ()) if scope.module.scope_of(c.target) is scope]
+        if any(change.kind != "item" or not _is_plainly_set(change, made) for change in changes):
+            return False
+        loads = [load for load in scope.module.loads(name) if scope.module.scope_of(load).enclosing_function() is scope]
+        if any(isinstance(up(load), ast.Call | ast.keyword) for load in loads):
+            return False  # somebody else may fill it
+        sets: list[tuple[Any, Any, ast.AST]] = [
+            *((key, value, made) for key, value in zip(made.keys, made.values, strict=True)),
+            *((c.node.slice, c.value, c.node) for c in changes if isinstance(c.node, ast.Subscript)),
+        ]
+        known = {(ast.unparse(fact.test), fact.holds) for fact in _facts(statement)}
+        for index, (key, value, place) in enumerate(sets):
+            if not isinstance(key, ast.Constant) or not isinstance(value, ast.Constant) or value.value is not None:
+                continue
+            later = [p for k, _, p in sets[index + 1 :] if isinstance(k, ast.Constant) and k.value == key.value]
+            before = known | {(ast.unparse(fact.test), fact.holds) for fact in _facts(place)}
+            tests = [[f for f in _facts(p) if (ast.unparse(f.test), f.holds) not in before] for p in later]
+            if len(later) > 1 or self._is_excluded(place, scope, frame) or [] in tests:
+                continue
+            if any(isinstance(n, ast.Name) and n.id == name for fs in tests for f in fs for n in ast.walk(f.test)):
+                continue  # `if sample["mask"] is None:`
+            if not any(self._is_not_so(Condition(f.test, not f.holds), scope, frame) for fs in tests for f in fs):
+                return True
+        return False
 
     def _is_asked_for(self, name: str, statement: ast.AST) -> bool:
         """Whether a test of a variable stands before it is returned."""
@@ -311,6 +379,25 @@ def _is_filled_later(name: str, scope: Scope) -> bool:
     )
 
 
+def _is_plainly_set(change: Change, made: ast.Dict) -> bool:
+    """`sample["mask"] = value` behind the dict, in no loop or try."""
+    node = change.node
+    if (
+        not isinstance(node, ast.Subscript)
+        or not isinstance(node.slice, ast.Constant)
+        or position(node) < position(made)
+    ):
+        return False
+    if change.value is None or change.path:
+        return False
+    for above in ancestors(node):
+        if isinstance(above, FUNCTIONS):
+            break
+        if not isinstance(above, ast.If | ast.Assign | ast.AnnAssign | ast.With):
+            return False
+    return True
+
+
 def _is_looped_away(name: str, scope: Scope) -> bool:
     """`image = None` before `while image is None:`."""
     return any(
@@ -319,7 +406,7 @@ def _is_looped_away(name: str, scope: Scope) -> bool:
     )
 
 
-def _leaves(block: Sequence[ast.stmt]) -> bool:
+def _leaves(block: Sequence[ast.stmt], never_returns: Callable[[ast.Call], bool]) -> bool:
     """Whether the end of a function's body is never reached."""
     last = block[-1]
     if isinstance(last, ast.While):
@@ -327,19 +414,23 @@ def _leaves(block: Sequence[ast.stmt]) -> bool:
         return is_endless and not any(_is_break_of(node, last) for node in ast.walk(last))
     if isinstance(last, ast.If):
         if last.orelse:
-            return _leaves(last.body) and _leaves(last.orelse)
-        return _leaves(last.body) and _covers(last)
+            return _leaves(last.body, never_returns) and _leaves(last.orelse, never_returns)
+        return _leaves(last.body, never_returns) and _covers(last)
     if isinstance(last, ast.With | ast.AsyncWith):
-        return _leaves(last.body)
+        return _leaves(last.body, never_returns)
     if isinstance(last, ast.Try):
-        handled = all(_leaves(handler.body) for handler in last.handlers)
-        if last.finalbody and _leaves(last.finalbody):
+        handled = all(_leaves(handler.body, never_returns) for handler in last.handlers)
+        if last.finalbody and _leaves(last.finalbody, never_returns):
             return True
-        return handled and (_leaves(last.body) or bool(last.orelse and _leaves(last.orelse)))
+        return handled and (
+            _leaves(last.body, never_returns) or bool(last.orelse and _leaves(last.orelse, never_returns))
+        )
     if isinstance(last, ast.Match):
-        return _is_exhaustive(last) and all(_leaves(case.body) for case in last.cases)
+        return _is_exhaustive(last) and all(_leaves(case.body, never_returns) for case in last.cases)
     if isinstance(last, ast.Assert):
         return isinstance(last.test, ast.Constant) and not last.test.value
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and never_returns(last.value):
+        return True
     return never_continues(block)
 
 

@@ -20,7 +20,18 @@ from flake8_torchmp.semantics.module import (
     last_name,
     position,
 )
-from flake8_torchmp.semantics.values import Constant, External, Function, Instance, Method, Partial, Value
+from flake8_torchmp.semantics.values import (
+    Class,
+    Collection,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Method,
+    Partial,
+    Value,
+    qualified,
+)
 
 from . import random_sources
 from .crossings import Crossing
@@ -250,6 +261,8 @@ class Seeds:
 
     def _is_same_on_object(self, name: str, worker: WorkerFunction) -> bool:
         """An attribute that the parent sets, and no worker."""
+        if isinstance(worker.receiver, Instance) and worker.kind == "process":
+            return self._is_same_in_processes(name, worker.receiver.cls)
         if not isinstance(worker.receiver, Instance) or worker.kind not in ("dataset", "collate"):
             return False
         stored = False
@@ -263,6 +276,29 @@ class Seeds:
             stored = stored or any(b.kind == "assign" for b in cls.scope.bindings.get(name, ()))
             stored = stored or name in classes.fields(self.outline, cls)
         return stored and not self._is_set_by_initializer(name, worker)
+
+    def _is_same_in_processes(self, name: str, cls: Class) -> bool:
+        """An attribute that each object gets alike: a constant, or a parameter that is one everywhere."""
+        stored = [
+            pair for item in classes.project_classes(self.outline, cls) for pair in classes.stores(item).get(name, ())
+        ]
+        if not self.workers.crossings.is_process(cls) or len(stored) != 1 or stored[0][1].name != "__init__":
+            return False
+        value, init = stored[0][0].value, stored[0][1]
+        if not isinstance(value, ast.Name):
+            return isinstance(value, ast.Constant) and value.value is not None
+        parameter = parameters(init.node).get(value.id)  # type: ignore[arg-type]
+        if parameter is None:
+            return False
+        index = parameter.index - 1 if parameter.index is not None else None
+        seeds: set[object] = set()
+        for _, arguments in self.workers.evaluator.callers.constructions(cls.scope):
+            source = arguments.get(index, parameter.name)
+            values = self.workers.evaluator.of(source) if source is not None else ()
+            default = parameter.default.value if isinstance(parameter.default, ast.Constant) else None
+            given = [v.value if isinstance(v, Constant) else None for v in values] if source is not None else [default]
+            seeds |= {None} if arguments.is_open or not given else set(given)
+        return len(seeds) == 1 and None not in seeds
 
     def _is_set_by_initializer(self, name: str, worker: WorkerFunction) -> bool:
         codebase = self.outline.codebase
@@ -317,18 +353,39 @@ class Seeds:
                     found[function.scope] = found.get(function.scope, frozenset()) | frozenset(names)
         return found
 
-    def has_company(self, module: Module, target: Scope | None = None) -> bool:
-        """Whether more than one process runs a target, or the one that is given, as far as the module shows."""
-        calls: set[ast.AST] = set()
+    def has_company(self, module: Module, target: Scope | None = None, receiver: Value | None = None) -> bool:
+        """Whether more than one process runs a target, as far as the module shows.
+
+        A function asks for itself alone, a method of a Process subclass for the objects of that class.
+        """
+        crossings = self.workers.crossings
+        if isinstance(receiver, Instance) and crossings.is_process(receiver.cls):
+            made = self.workers.evaluator.callers.constructions(receiver.cls.scope)
+            return _are_several({arguments.call for _, arguments in made})
+        found = crossings.of(module)
+        return any(crossing.api.kind == "spawn" for crossing in found) or _are_several(
+            {c.call for c in found if c.api.kind == "process" and (target is None or _runs(c, target))}
+        )
+
+    def seeding_initializers(self, module: Module) -> Iterator[tuple[ast.Call, str]]:
+        """Pools whose initializer is a library's function that seeds, with the arguments that all workers share."""
+        if b"initargs" not in module.data:
+            return
         for crossing in self.workers.crossings.of(module):
-            if crossing.api.kind == "spawn":
-                return True
-            if crossing.api.kind != "process" or (target is not None and not _runs(crossing, target)):
+            if crossing.parameter.keyword != "initargs":
                 continue
-            calls.add(crossing.call)
-            if any(isinstance(item, (*LOOPS, *COMPREHENSIONS)) for item in ancestors(crossing.call)):
-                return True
-        return len(calls) > 1
+            initializer = next(
+                (
+                    qualified(hanging.value)
+                    for other in self.workers.crossings.of(module)
+                    if other.call is crossing.call and other.parameter.keyword == "initializer"
+                    for hanging in other.hanging
+                ),
+                "",
+            )
+            given = [value for value in self.workers.evaluator.of(crossing.source) if isinstance(value, Collection)]
+            if initializer in random_sources.SEEDERS and any(value.entries for value in given):
+                yield crossing.call, initializer
 
     def is_in_order(self, worker: WorkerFunction, shards: bool) -> bool:
         """Whether an iteration seeds to have one order in all workers, of which each takes its part."""
@@ -340,6 +397,12 @@ def _is_meant(worker: WorkerFunction) -> bool:
     nodes = body_nodes(worker.scope.node)  # type: ignore[arg-type]
     calls = {last_name(node.func) for node in nodes if isinstance(node, ast.Call)}
     return bool(calls & random_sources.SAVING)
+
+
+def _are_several(calls: set[ast.AST]) -> bool:
+    return len(calls) > 1 or any(
+        isinstance(item, (*LOOPS, *COMPREHENSIONS)) for call in calls for item in ancestors(call)
+    )
 
 
 def _runs(crossing: Crossing, target: Scope) -> bool:

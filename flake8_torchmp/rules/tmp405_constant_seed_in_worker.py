@@ -97,7 +97,7 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         if fixed is None:
             fixed = model.seeds.shared_parameters(module)
         call = model.seeds.constant(worker, fixed.get(worker.scope, frozenset()))
-        if call is None or (worker.kind == "process" and not model.seeds.has_company(module)):
+        if call is None or (worker.kind == "process" and not model.seeds.has_company(module, receiver=worker.receiver)):
             continue
         if worker.kind in RANKS and model.workers.train_together(module):
             continue
@@ -111,3 +111,9 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         notes = model.seeds.remedy(worker, module)
         repair = model.repair("seed_per_worker", call, worker.scope.module, **notes) if notes is not None else None
         yield model.finding("TMP405", message, call, worker.scope.module, cause=f"{worker.scope.place}", repair=repair)
+    for call, seeder in model.seeds.seeding_initializers(module):
+        message = (
+            f"{seeder}() seeds every worker alike (initializer), so they all draw the same: let the initializer add "
+            "what tells them apart, such as os.getpid()"
+        )
+        yield model.finding("TMP405", message, call, module)

@@ -68,7 +68,7 @@ if __name__ == "__main__":
 ```
 
 ## What it does not see
-- A queue that is read by another function than the one that joins, unless that one hands the queue to it.
+- A queue that is read in another file than the one that joins.
 - How much is put: what is plainly a number, a short text or a few of them passes, everything else counts as much.
 - A `join` with a timeout.
 
@@ -91,7 +91,9 @@ from . import rule
 
 @rule("TMP605", "join-before-drain")
 def join_before_drain(module: Module, model: Model) -> Iterator[Finding]:
-    if "join" not in module.calls or not any(name in module.data for name in (b"Queue", b"queue")):
+    if not any(name in module.data for name in (b"join", b"spawn")) or not any(
+        name in module.data for name in (b"Queue", b"queue")
+    ):
         return
     if PUTTING.isdisjoint(module.calls) and not module.scope.star_imports and b"import" not in module.data:
         return
