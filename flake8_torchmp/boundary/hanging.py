@@ -131,12 +131,12 @@ class Hangings:
                 return
             dropped = self._dropped(state, value)
         for extra in value.added_attributes():
-            if extra.label not in dropped:
+            if extra.label.partition(".")[0] not in dropped:
                 for inner in evaluator.of(extra.source):
                     yield inner, f".{extra.label}"
         dropped = dropped.union(*map(classes.cleared, classes.project_classes(evaluator, value.cls)))
         for name in classes.held_attributes(evaluator, value):
-            if name in dropped:
+            if name.partition(".")[0] in dropped:
                 continue
             for inner in self._attribute(value, name):
                 yield inner, f".{name}"

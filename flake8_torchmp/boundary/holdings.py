@@ -136,7 +136,7 @@ class Holdings:
                         way=(*item.way, *held.way),
                         owners=(*held.owners, value),
                         attributes=(*held.attributes, extra.label),
-                        is_dropped=held.is_dropped or drops(extra.label),
+                        is_dropped=held.is_dropped or drops(extra.label.partition(".")[0]),
                         node=extra.source.node,
                         module=extra.source.frame.module,
                     )

@@ -268,6 +268,7 @@ class _Flow:
         if isinstance(callee, Class):
             function = classes.find_method(self.outline, callee, "__init__")
             if function is None and classes.is_record(self.outline, callee):
+                self._into_field(callee, node, call, place)
                 return
         elif isinstance(callee, Method):
             function = callee.function
@@ -282,6 +283,14 @@ class _Flow:
                 text = f"{function.scope.name}({name}=)"
                 way = (*place.way, Hop(call, place.module, text))
                 self._name(name, function.scope, _Place(call, function.scope.module, way))
+
+    def _into_field(self, cls: Class, node: ast.AST, call: ast.Call, place: _Place) -> None:
+        """The field of a record that gets the listing."""
+        index = next((i for i, argument in enumerate(call.args) if argument is node), None)
+        for number, name in enumerate(classes.fields(self.outline, cls)):
+            if number == index or (isinstance(node, ast.keyword) and node.arg == name):
+                way = (*place.way, Hop(call, place.module, f"{cls.scope.name}({name}=)"))
+                self._kept(name, "self", cls.scope, _Place(call, cls.scope.module, way, None, place.is_number))
 
     def _comprehension(self, part: ast.comprehension, place: _Place) -> str:
         whole: Any = up(part)
@@ -359,20 +368,21 @@ class _Flow:
         """`self.files`: what the methods of the class, and of those derived from it, do with it."""
         method = place.module.scope_of(target).enclosing_function()
         owner = method.enclosing_class() if method is not None else None
-        if (
-            owner is None
-            or not isinstance(target.value, ast.Name)
-            or (key := (target.attr, id(owner), place.is_number)) in self.seen
-        ):
+        if owner is not None and isinstance(target.value, ast.Name):
+            self._kept(target.attr, target.value.id, owner, place)
+
+    def _kept(self, name: str, receiver: str, owner: Scope, place: _Place) -> None:
+        key = (name, id(owner), place.is_number)
+        if key in self.seen:
             return
         self.seen.add(key)
         loads = [
             node
-            for node in place.module.loads(target.attr)
+            for node in place.module.loads(name)
             if isinstance(node, ast.Attribute)
             and (around := place.module.scope_of(node).enclosing_class()) is not None
             and (around is owner or self._derives(around, owner))
-            and dotted(node.value) == target.value.id
+            and dotted(node.value) == receiver
         ]
         if place.is_number or not any(_is_sorted_there(load) for load in loads):
             for load in loads:

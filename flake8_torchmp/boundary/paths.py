@@ -241,6 +241,8 @@ class _Flow:
         self.cls = cls
         self.depth = depth
         self.attributes: set[str] = set()
+        self.makers: set[str] = set()
+        """The methods and properties that return the path, or what is joined to it."""
         self.seen: set[tuple[int, str]] = set()
 
     def opens(self, name: str) -> bool:
@@ -263,6 +265,7 @@ class _Flow:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         ]
         for _ in range(2):
+            self.makers.update(scope.name for scope in methods if self._returns(scope))
             if any(self._function(scope, set()) for scope in methods):
                 return True
             self.seen.clear()
@@ -275,13 +278,25 @@ class _Flow:
             return False
         self.seen.add(key)
         assignments, calls, mentioned = _assignments_and_calls(scope)
-        if not names and self.attributes.isdisjoint(mentioned):
+        if not names and (self.attributes | self.makers).isdisjoint(mentioned):
             return False
         names = set(names)
         receiver = receiver_name(scope)
         for targets, value in assignments:
             self._assign(targets, value, names, receiver)
         return any(self._call(node, scope, names, receiver, depth) for node in calls)
+
+    def _returns(self, scope: Scope) -> bool:
+        assignments, _, mentioned = _assignments_and_calls(scope)
+        if not scope.returns or (self.attributes | self.makers).isdisjoint(mentioned):
+            return False
+        names: set[str] = set()
+        kept = set(self.attributes)
+        for targets, value in assignments:
+            self._assign(targets, value, names, receiver_name(scope))
+        found = any(r.value is not None and self._carries(r.value, names, receiver_name(scope)) for r in scope.returns)
+        self.attributes = kept
+        return found
 
     def _assign(self, targets: list[ast.expr], value: ast.expr, names: set[str], receiver: str) -> None:
         for target in targets:
@@ -304,7 +319,7 @@ class _Flow:
         if isinstance(node, ast.Name):
             return node.id in names
         if isinstance(node, ast.Attribute):
-            return _is_attribute(node, receiver) and node.attr in self.attributes
+            return _is_attribute(node, receiver) and node.attr in self.attributes | self.makers
         if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
             return self._carries(node.elt, names, receiver)
         if isinstance(node, ast.Subscript):
@@ -321,6 +336,8 @@ class _Flow:
         if isinstance(node, ast.Call):
             function: Any = node.func
             last = last_name(function)
+            if _is_attribute(function, receiver) and last in self.makers:
+                return True
             if last in ("abspath", "realpath", "resolve", "absolute"):
                 return False
             is_method = isinstance(function, ast.Attribute) and last in PASSING_METHODS
@@ -361,7 +378,8 @@ class _Flow:
             if callee.name in LOOKERS:
                 return any(index == 0 or name in ("file", "path", "name", "filename") for index, name in given)
             if callee.name.endswith(".__init__"):
-                return any(index == 0 or bool(PATH_PARAMETERS.search(name)) for index, name in given)
+                first = self.depth == 0 and not callee.name.startswith("builtins.")
+                return any((first and index == 0) or bool(PATH_PARAMETERS.search(name)) for index, name in given)
             return False
         target = callee
         if isinstance(callee, Class):

@@ -334,7 +334,7 @@ class Starts:
         function = self.function_of(callee)
         if depth >= DEEPEST or function is None or not self.can_start(function.scope, self._with_loaders):
             return None
-        if function.scope.is_generator and _is_put_aside(node, frame.module):
+        if function.scope.is_generator and self._is_put_aside(node, frame.module):
             return None
         arguments = self.evaluator.arguments(node, frame)
         if isinstance(callee, Partial):
@@ -352,6 +352,21 @@ class Starts:
             entered = self.evaluator.enter(callee, arguments)
             return self.inside(entered, depth + 1) if entered is not None else None
         return None
+
+    def _is_put_aside(self, node: ast.Call, module: Module) -> bool:
+        """Whether a call's result is kept under a name that is not read there: a generator runs where it is iterated."""
+        statement = up(node)
+        if not isinstance(statement, ast.Assign):
+            return isinstance(statement, ast.Expr)
+        around = module.scope_of(node).enclosing_function()
+        return all(
+            isinstance(target, ast.Name)
+            and all(
+                module.scope_of(load).enclosing_function() is not around or is_guarded(self.evaluator, load, module)
+                for load in module.loads(target.id)
+            )
+            for target in statement.targets
+        )
 
     def inside(self, frame: Frame, depth: int) -> Start | None:
         """The first start in a function's body, as one frame runs it."""
@@ -457,14 +472,6 @@ class Starts:
             if start is not None:
                 return start
         return None
-
-
-def _is_put_aside(node: ast.Call, module: Module) -> bool:
-    """Whether a call's result is kept under a name that nobody reads: a generator runs only where it is iterated."""
-    statement = up(node)
-    if not isinstance(statement, ast.Assign):
-        return False
-    return all(isinstance(target, ast.Name) and not module.loads(target.id) for target in statement.targets)
 
 
 def _calls(node: ast.Call, name: str) -> bool:

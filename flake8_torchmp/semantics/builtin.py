@@ -160,7 +160,7 @@ def as_mapping(evaluator: Evaluator, value: Value, arguments: Arguments) -> Valu
         found.update(value.arguments.keywords)
     else:
         return UNKNOWN
-    found.update({extra.label: extra.source for extra in value.added_attributes()})
+    found.update({extra.label: extra.source for extra in value.added_attributes() if "." not in extra.label})
     entries = tuple(Entry(key, source) for key, source in found.items())
     return Collection("dict", entries, True, arguments.call, arguments.frame.module)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .calls import Frame
-from .module import ADDING, Binding, Change, Scope
+from .module import ADDING, Binding, Change, Scope, dotted
 from .values import (
     Constant,
     Extra,
@@ -33,7 +33,7 @@ class Additions:
 
     def attributes(self, name: str = "") -> Iterator[Extra]:
         for change, frame in self._changes:
-            if change.kind == "attribute" and name in ("", change.name):
+            if change.kind == "attribute" and name in ("", _attribute(change)):
                 yield from _extra(self._evaluator, change, frame())
 
     def items(self) -> Iterator[Extra]:
@@ -72,7 +72,7 @@ def _changes_of(evaluator: Evaluator, name: str, scope: Scope) -> list[tuple[Cha
         module.memo[key] = [
             (change, inner)
             for change in module.changes[name]
-            if isinstance(change.target, ast.Name)
+            if (isinstance(change.target, ast.Name) or (change.kind == "attribute" and dotted(change.target)))
             and adds(change)
             and evaluator.scope_binding(name, inner := module.scope_of(change.target)) is scope
         ]
@@ -80,12 +80,17 @@ def _changes_of(evaluator: Evaluator, name: str, scope: Scope) -> list[tuple[Cha
     return known
 
 
+def _attribute(change: Change) -> str:
+    """The attribute that a change sets, as seen from the variable: `dataset.transform` of `x.dataset.transform = f`."""
+    return f"{dotted(change.target)}.{change.name}".partition(".")[2]
+
+
 def _extra(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra]:
     value = change.value
     if change.path or evaluator.never(change.node, frame):
         return
     if change.kind == "attribute" and value is not None:
-        yield Extra("attribute", change.name, Source(value, frame))
+        yield Extra("attribute", _attribute(change), Source(value, frame))
     elif change.kind == "item" and value is not None:
         node: Any = change.node
         yield Extra("entry", _label(evaluator, node.slice, frame), Source(value, frame))

@@ -92,10 +92,12 @@ def _replacement(evaluator: Evaluator, decorator: Value, function: Function) -> 
         return decorator
     if not isinstance(decorator, Function):
         return None
+    returned = evaluator.returned(evaluator.frame(decorator.scope, None, decorator.closure, None))
+    for value in returned:
+        if isinstance(value, Instance) and value.cls.scope.parent is decorator.scope:
+            return value.cls
     inner_scopes = [
-        value.scope
-        for value in evaluator.returned(evaluator.frame(decorator.scope, None, decorator.closure, None))
-        if isinstance(value, Function) and value.scope.parent is decorator.scope
+        value.scope for value in returned if isinstance(value, Function) and value.scope.parent is decorator.scope
     ]
     for scope in inner_scopes:
         if scope is function.scope:

@@ -129,7 +129,7 @@ def test_interrupted(how: signal.Signals, tmp_path: Path, bare_torch: Path) -> N
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        # a shell's background jobs ignore some; this process has no threads of its own
+        # a shell's background jobs ignore some signals
         preexec_fn=lambda: signal.signal(how, signal.SIG_DFL),  # noqa: PLW1509
     )
     end = time.monotonic() + 120
