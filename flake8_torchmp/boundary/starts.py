@@ -354,7 +354,7 @@ class Starts:
         return None
 
     def _is_put_aside(self, node: ast.Call, module: Module) -> bool:
-        """Whether a call's result is kept under a name that is not read there: a generator runs where it is iterated."""
+        """Whether a call's result is kept under a name that is not read there: a generator runs when iterated."""
         statement = up(node)
         if not isinstance(statement, ast.Assign):
             return isinstance(statement, ast.Expr)
