@@ -45,6 +45,7 @@ if __name__ == "__main__":
 
 ## What it does not see
 - A class that reaches a worker inside of a value that it cannot follow: out of a file, a registry, `getattr`.
+- A member of an Enum that is defined under the guard.
 - Names that are imported under the guard are fine, since a worker finds them in their own module, and are not reported.
 - What a process of a known fork context gets is not reported.
 

@@ -33,7 +33,7 @@ class Additions:
 
     def attributes(self, name: str = "") -> Iterator[Extra]:
         for change, frame in self._changes:
-            if change.kind == "attribute" and name in ("", _attribute(change)):
+            if change.kind == "attribute" and name in ("", change.name):
                 yield from _extra(self._evaluator, change, frame())
 
     def items(self) -> Iterator[Extra]:
@@ -70,7 +70,7 @@ def _changes_of(evaluator: Evaluator, name: str, scope: Scope) -> list[tuple[Cha
     key = ("changes", scope.node, name)
     if key not in module.memo:
         module.memo[key] = [
-            (change, inner)
+            (change if isinstance(change.target, ast.Name) else _from_variable(change), inner)
             for change in module.changes[name]
             if (isinstance(change.target, ast.Name) or (change.kind == "attribute" and dotted(change.target)))
             and adds(change)
@@ -80,9 +80,13 @@ def _changes_of(evaluator: Evaluator, name: str, scope: Scope) -> list[tuple[Cha
     return known
 
 
-def _attribute(change: Change) -> str:
-    """The attribute that a change sets, as seen from the variable: `dataset.transform` of `x.dataset.transform = f`."""
-    return f"{dotted(change.target)}.{change.name}".partition(".")[2]
+def _from_variable(change: Change) -> Change:
+    """`x.dataset.transform = f` as a change of `x` itself: it sets `dataset.transform`."""
+    target: ast.expr = change.target
+    name = f"{dotted(target)}.{change.name}".partition(".")[2]
+    while isinstance(target, ast.Attribute):
+        target = target.value
+    return change._replace(target=target, name=name)
 
 
 def _extra(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra]:
@@ -90,7 +94,7 @@ def _extra(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra
     if change.path or evaluator.never(change.node, frame):
         return
     if change.kind == "attribute" and value is not None:
-        yield Extra("attribute", _attribute(change), Source(value, frame))
+        yield Extra("attribute", change.name, Source(value, frame))
     elif change.kind == "item" and value is not None:
         node: Any = change.node
         yield Extra("entry", _label(evaluator, node.slice, frame), Source(value, frame))
