@@ -29,12 +29,18 @@ ASKING_SYSTEM = frozenset(
 
 
 def swallowing(scope: Scope) -> Iterator[ast.AST]:
-    """The handlers of a function that catch everything, and leave no trace of it; broad `suppress` likewise."""
+    """The handlers of a function that catch everything, and leave no trace of it; broad `suppress` likewise.
+
+    A `return` in a `finally` drops whatever was raised.
+    """
     for node in body_nodes(scope.node):  # type: ignore[arg-type]
         if isinstance(node, ast.Try) and not _is_harmless(node.body):
             for handler in node.handlers:
                 if _is_broad(handler.type) and _goes_on_silently(handler, node, scope):
                     yield handler
+            is_caught = any(_is_broad(handler.type) for handler in node.handlers)
+            if not is_caught and node.finalbody and isinstance(node.finalbody[-1], ast.Return):
+                yield node.finalbody[-1]
         elif isinstance(node, ast.With) and not _is_harmless(node.body):
             for item in node.items:
                 call = item.context_expr

@@ -235,20 +235,21 @@ class ObjectState:
 
     def filled(self, module: Module) -> Iterator[tuple[Crossing | Making, str, ast.AST]]:
         """Processes whose target changes a plain container that the parent reads afterwards."""
-        found = [c for c in self.crossings.of(module) if c.api.kind == "process"]
+        found = [c for c in self.crossings.of(module) if c.api.kind in ("process", "spawn")]
         for crossing in found:
             if crossing.parameter.keyword not in ("args", "kwargs"):
                 continue
             targets = [
                 c
                 for c in found
-                if c.call is crossing.call and c.parameter.keyword == "target" and c.frame is crossing.frame
+                if c.call is crossing.call and c.parameter.keyword in ("target", "fn") and c.frame is crossing.frame
             ]
+            ranks = int(crossing.api.kind == "spawn")
             for function, shift in (f for c in targets for h in c.hanging for f in _function(h.value)):
-                for name, source in self._given(crossing, function, shift):
+                for name, source in self._given(crossing, function, shift + ranks):
                     yield from self._filled_argument(crossing, function, name, source)
         for crossing in found:
-            for hanging in crossing.hanging if crossing.parameter.keyword == "target" else ():
+            for hanging in crossing.hanging if crossing.parameter.keyword in ("target", "fn") else ():
                 if isinstance(hanging.value, Partial):
                     for function, shift in _function(hanging.value.callee):
                         bound = hanging.value.arguments
@@ -256,7 +257,7 @@ class ObjectState:
                         for name, source in (*zip(names, bound.positional, strict=False), *bound.keywords.items()):
                             yield from self._filled_argument(crossing, function, name, source)
         for crossing in found:
-            for hanging in crossing.hanging if crossing.parameter.keyword == "target" else ():
+            for hanging in crossing.hanging if crossing.parameter.keyword in ("target", "fn") else ():
                 if isinstance(hanging.value, Method) and isinstance(hanging.value.receiver, Instance):
                     for attribute, read in self._filled_attributes(hanging.value.receiver, hanging.value.function):
                         yield crossing, f"its object's {attribute}", read
@@ -366,7 +367,7 @@ class ObjectState:
                         names = [p.name for p in parameters(inner.node).values() if p.index is not None][shift:]
                         if place < len(names) and self._changes(inner, names[place], depth - 1):
                             return True
-        changes = function.scope.module.changes.get(name, ())
+        changes = [c for c in function.scope.module.changes.get(name, ()) if c.name not in ("put", "put_nowait")]
         if any(self.state._is_parameter(name, change, function.scope) for change in changes):
             return True
         return any(  # `out += x` on a list, array or tensor works in place

@@ -211,7 +211,7 @@ class _Search:
         if isinstance(node, ast.Constant):
             if node.value is None:
                 yield NoSample(statement, scope.module, f"{scope.name}() returns None")
-        elif isinstance(node, ast.Tuple):
+        elif isinstance(node, ast.Tuple | ast.List):
             for element in node.elts:
                 yield from self._expression(element, scope, frame, statement, depth)
         elif isinstance(node, ast.Dict):

@@ -13,6 +13,7 @@ from flake8_torchmp.semantics.flow import conditions, facts
 from flake8_torchmp.semantics.module import (
     COMPREHENSIONS,
     FUNCTIONS,
+    Module,
     Scope,
     ancestors,
     body_nodes,
@@ -351,7 +352,7 @@ class _Taint:
 
     def _is_given(self, call: ast.Call) -> bool:
         name = last_name(call.func)
-        if name in ("get_worker_info", *random_sources.SEEDER_NAMES) or self._makes_generator(call):
+        if _asks_for_info(call, self.module) or name in random_sources.SEEDER_NAMES or self._makes_generator(call):
             return False
         parts = [*call.args, *(keyword.value for keyword in call.keywords)]
         if any(self._is_info(part) or self.depends(part) for part in parts):
@@ -417,13 +418,13 @@ class _Taint:
 
     def _is_info(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Call):
-            return last_name(node.func) == "get_worker_info"
+            return _asks_for_info(node, self.module)
         if isinstance(node, ast.NamedExpr):
             return self._is_info(node.value)
         values = self._bound(node) if isinstance(node, ast.Name) else []
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             values = self._stored(node)
-        return any(isinstance(value, ast.Call) and last_name(value.func) == "get_worker_info" for value in values)
+        return any(isinstance(value, ast.Call) and _asks_for_info(value, self.module) for value in values)
 
     def _bound(self, name: ast.Name) -> list[ast.expr]:
         scope = self.sharding.outline.scope_binding(name.id, self.module.scope_of(name))
@@ -602,4 +603,8 @@ def _is_left_open(function: Function) -> bool:
 def _asks_who(scope: Scope) -> bool:
     """Whether a function reads the number of its worker, or the count of them, or hands the info on."""
     nodes = body_nodes(scope.node)  # type: ignore[arg-type]
-    return any(isinstance(n, ast.Call) and last_name(n.func) == "get_worker_info" for n in nodes)
+    return any(isinstance(n, ast.Call) and _asks_for_info(n, scope.module) for n in nodes)
+
+
+def _asks_for_info(call: ast.Call, module: Module) -> bool:
+    return last_name(call.func) in ("get_worker_info", *module.names_of("get_worker_info"))

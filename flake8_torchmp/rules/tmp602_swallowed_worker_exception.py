@@ -97,6 +97,8 @@ def swallowed_worker_exception(module: Module, model: Model) -> Iterator[Finding
             if model.workers.is_of_program(worker, module):
                 break
             what = "suppress()" if isinstance(node, ast.Call) else "this handler"
+            if isinstance(node, ast.Return):
+                what = "a return in a finally"
             message = (
                 f"{what} hides every error of worker code ({worker.reached_from}), so what goes on is silently wrong: "
                 "catch what is expected, or raise, log or return it"
