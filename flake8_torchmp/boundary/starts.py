@@ -29,10 +29,10 @@ from . import apis
 from .crossings import Crossings, is_executor, is_given_executor
 from .ecosystem import has_no_workers
 from .guards import is_guarded, runs_at_import
+from .iterations import ITERATING, LOOPS, iterated, may_be_loader
 from .methods import StartMethods, mp_name
 
 DEEPEST = 6
-LOOPS = (ast.For, ast.AsyncFor)
 WITHS = (ast.With, ast.AsyncWith)
 START_NAMES = frozenset(
     "Pool Manager spawn start_processes start submit map run_in_executor fit validate test predict".split()
@@ -90,7 +90,7 @@ class Starts:
 
     def may_matter(self, node: ast.AST, module: Module) -> bool:
         """Whether a node can start processes, from definitions alone."""
-        if not isinstance(node, (*INTERESTING, *LOOPS)):
+        if not isinstance(node, (ast.Call, *WITHS, *ITERATING)):
             return False
         key = ("may start", node, self._with_loaders)
         if key not in module.memo:
@@ -103,16 +103,38 @@ class Starts:
             entered = [self._enter_of(v) for item in node.items for v in self.outline.values(item.context_expr, frame)]
             return any(method and self.can_start(method.scope, self._with_loaders) for method in entered)
         if not isinstance(node, ast.Call):
-            return self._with_loaders
+            return self._with_loaders and self.may_iterate_loader(node, frame)
         for callee in self.outline.values(node.func, frame):
             if self._is_start(callee) or (isinstance(callee, Unknown) and self._may_be_start(node.func)):
                 return True
-            if isinstance(callee, External) and callee.name in apis.CONSUMERS and self._with_loaders:
+            if self._with_loaders and _consumes(callee, node):
                 return True
             function = self.function_of(callee)
             if function is not None and self.can_start(function.scope, self._with_loaders):
                 return True
         return False
+
+    def may_iterate_loader(self, node: ast.AST, frame: Frame) -> bool:
+        """Whether a node can iterate a loader by itself, from definitions alone."""
+        return any(
+            self._may_be_loader(value)
+            for expression in iterated(node)
+            if may_be_loader(expression)
+            for value in self.outline.values(expression, frame)
+        )
+
+    def _may_be_loader(self, value: Value, depth: int = 0) -> bool:
+        if isinstance(value, Result) and value.name.removesuffix("()") not in self.crossings.loaders:
+            return (
+                depth < 4
+                and isinstance(value.callee, External)
+                and any(
+                    self._may_be_loader(inner, depth + 1)
+                    for _, source in value.arguments.all()
+                    for inner in self.outline.of(source)
+                )
+            )
+        return isinstance(value, Unknown | Instance | Result)
 
     def _may_be_start(self, callee: ast.expr) -> bool:
         """Whether something that definitions don't tell can start processes, going by its name."""
@@ -182,17 +204,8 @@ class Starts:
             return self._of_call(node, frame, depth)
         if isinstance(node, WITHS):
             return self._entering(node, frame, depth)
-        iterated: list[ast.expr] = []
-        if isinstance(node, LOOPS):
-            iterated = [node.iter]
-        elif isinstance(node, COMPREHENSIONS):
-            iterated = [generator.iter for generator in node.generators]
-        elif isinstance(node, ast.Starred | ast.YieldFrom) or (
-            isinstance(node, ast.Assign) and any(isinstance(target, ast.Tuple | ast.List) for target in node.targets)
-        ):
-            iterated = [node.value]
-        for expression in iterated:
-            start = self._iterates(expression, frame)
+        for expression in iterated(node):
+            start = self._iterates(expression, frame) if may_be_loader(expression) else None
             if start is not None:
                 return start
         return None
@@ -409,7 +422,7 @@ class Starts:
                 for callee in self.outline.values(node.func, inner):
                     if self._is_start(callee):
                         return "starts"
-                    if isinstance(callee, External) and callee.name in apis.CONSUMERS:
+                    if _consumes(callee, node):
                         found = "iterates"
                     function = self.function_of(callee)
                     if function is None:
@@ -427,8 +440,9 @@ class Starts:
                         if judged == "starts":
                             return "starts"
                         found = judged or found
-            elif isinstance(node, (*COMPREHENSIONS, *LOOPS, ast.Starred, ast.YieldFrom, ast.Assign)):
-                found = found if isinstance(node, ast.Assign) else "iterates"
+            elif not found and isinstance(node, ITERATING) and not isinstance(node, ast.Assign):
+                inner = self.outline.frame_in(scope.module.scope_of(node), frame)
+                found = "iterates" if self.may_iterate_loader(node, inner) else ""
         return found
 
     def _is_start(self, callee: Value) -> bool:
@@ -472,6 +486,12 @@ class Starts:
             if start is not None:
                 return start
         return None
+
+
+def _consumes(callee: Value, call: ast.Call) -> bool:
+    """Whether a library's function may iterate a loader that it is given."""
+    is_consumer = isinstance(callee, External) and callee.name in apis.CONSUMERS
+    return is_consumer and any(may_be_loader(argument) for argument in call.args)
 
 
 def _calls(node: ast.Call, name: str) -> bool:

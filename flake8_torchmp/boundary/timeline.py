@@ -16,7 +16,7 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition
-from flake8_torchmp.semantics.module import Module, Scope, body_nodes, last_name, position
+from flake8_torchmp.semantics.module import COMPREHENSIONS, Module, Place, Scope, body_nodes, last_name, position
 from flake8_torchmp.semantics.program_order import Mark, State, Walk, contradict, tests_of
 from flake8_torchmp.semantics.values import (
     Constant,
@@ -31,6 +31,7 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis
 from .guards import tells_main
+from .iterations import LOOPS
 from .methods import ALL, StartMethods, mp_name
 from .starts import Start, Starts
 from .workers import Workers
@@ -81,18 +82,31 @@ class Timeline:
         self.starts = starts
         self.workers = workers
         self._events: dict[tuple[str, int, int], bool] = {}
+        self.forget()
+
+    def forget(self) -> None:
+        self._runs: dict[tuple[Place, bool], dict[int, Moment]] = {}
 
     def of(self, scopes: list[Scope]) -> dict[int, Moment]:
         """The moments of all runs that come to some functions, by the node at which they are."""
         found: dict[int, Moment] = {}
         for root, is_main in self._roots(scopes):
-            if not self.evaluator.codebase.leads_to(root.module.path, PROCESSES):
-                continue
-            walk = _Run(self, found)
-            state = walk.module(root.module, frozenset(), is_main=is_main)
-            if root.is_function:
-                walk.function(self.evaluator.frame_of(root), state)
+            for moment in self._run(root, is_main).values():
+                _add(found, moment)
         return found
+
+    def _run(self, root: Scope, is_main: bool) -> dict[int, Moment]:
+        """The moments of one run that begins with a module, or with a function of it."""
+        key = (root.place, is_main)
+        known = self._runs.get(key)
+        if known is None:
+            known = self._runs[key] = {}
+            if self.evaluator.codebase.leads_to(root.module.path, PROCESSES):
+                run = _Run(self, known)
+                state = run.module(root.module, frozenset(), is_main=is_main)
+                if root.is_function:
+                    run.function(self.evaluator.frame_of(root), state)
+        return known
 
     def _roots(self, scopes: list[Scope]) -> list[tuple[Scope, bool]]:
         """Where runs begin that come to a function: modules, and functions that nobody calls."""
@@ -185,8 +199,10 @@ class Timeline:
             for node in body_nodes(current.node):  # type: ignore[arg-type]
                 if isinstance(node, ast.Call) and not NAMES.isdisjoint(current.module.names_of(last_name(node.func))):
                     return True
-                if with_loaders and isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
-                    return True
+                if with_loaders and isinstance(node, (*LOOPS, *COMPREHENSIONS)):
+                    frame = self.outline.frame_at(node, current.module)
+                    if self.starts.may_iterate_loader(node, frame):
+                        return True
             for callee, _ in self.workers.callees(current, None):
                 if callee.scope.place not in seen:
                     seen.add(callee.scope.place)
@@ -310,13 +326,19 @@ class _Run(Walk):
         return state | {Mark(kind, key, node, frame.module, text, made_in, tests_of(self.tests))}
 
     def _record(self, node: ast.AST, frame: Frame, state: State, start: Start | None) -> None:
-        known = self.moments.get(id(node))
         tests = tests_of(self.tests)
         before = frozenset(mark for mark in state if not contradict(mark.tests, tests))
-        if known is not None:
-            before |= known.before
-            start = start if start is not None and "fork" in start.methods else known.start or start
-        self.moments[id(node)] = Moment(node, frame.module, before, start)
+        _add(self.moments, Moment(node, frame.module, before, start))
+
+
+def _add(moments: dict[int, Moment], moment: Moment) -> None:
+    """Another way to come to a place, perhaps the first."""
+    known = moments.get(id(moment.node))
+    if known is not None:
+        start = moment.start
+        start = start if start is not None and "fork" in start.methods else known.start or start
+        moment = Moment(moment.node, moment.module, known.before | moment.before, start)
+    moments[id(moment.node)] = moment
 
 
 def is_forced(evaluator: Evaluator, arguments: Arguments) -> bool:

@@ -14,11 +14,14 @@ from . import classes
 from .calls import Frame
 from .evaluate import Evaluator
 from .flow import Condition, caught_around, facts, never_continues
-from .module import COMPREHENSIONS, FUNCTIONS, Module, children
+from .module import COMPREHENSIONS, FUNCTIONS, Module, Scope, children
 from .values import Class, Function, Instance, Method, Partial, Value
 
 MOST_STEPS = 20_000
 """Nodes that one walk visits before it gives up; what it has seen by then is true all the same."""
+
+MOST_VISITS = 8
+"""Calls of one function that a walk goes into; the others bring about what these did."""
 
 LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 COUNTING = (
@@ -62,6 +65,7 @@ class Walk:
         self._loops: list[list[State]] = []
         self._tries: list[list[State]] = []
         self._known: dict[tuple[int, State], State | None] = {}
+        self._brought: dict[Scope, list[State]] = {}
         self._idle: dict[int, bool] = {}
 
     # what a subclass says
@@ -101,14 +105,21 @@ class Walk:
 
     def function(self, frame: Frame, state: State) -> State | None:
         key = (id(frame), state)
-        if key not in self._known:
-            self._known[key] = state
-            node: Any = frame.scope.node
-            if isinstance(node, ast.Lambda):
-                self._known[key] = self._expression(node.body, frame, state)
-            else:
-                self._known[key] = self._body(node.body, frame, state)
-        return self._known[key]
+        if key in self._known:
+            return self._known[key]
+        brought = self._brought.setdefault(frame.scope, [])
+        if len(brought) == MOST_VISITS:
+            return state.union(*brought)
+        self._known[key] = state
+        node: Any = frame.scope.node
+        if isinstance(node, ast.Lambda):
+            after: State | None = self._expression(node.body, frame, state)
+        else:
+            after = self._body(node.body, frame, state)
+        self._known[key] = after
+        if after is not None and len(brought) < MOST_VISITS:
+            brought.append(after - state)
+        return after
 
     def _body(self, body: Sequence[ast.stmt], frame: Frame, state: State) -> State | None:
         loops, self._loops = self._loops, []
@@ -221,9 +232,11 @@ class Walk:
         for _ in range(2):
             self._loops.append([])
             once = self._block(node.body, frame, after)
-            after = _join([once, *self._loops.pop()])
+            before, after = after, _join([once, *self._loops.pop()])
             if after is None:
                 return None
+            if after == before:
+                break
         return self._block(node.orelse, frame, after)
 
     def _try(self, node: Any, frame: Frame, state: State) -> State | None:

@@ -122,6 +122,7 @@ def test_interrupted(how: signal.Signals, tmp_path: Path, bare_torch: Path) -> N
         f"open({str(mark)!r}, 'w').write(str(child.pid))\n"
         "time.sleep(300)\n"
     )
+    before = signal.signal(how, signal.SIG_DFL)  # a shell's background jobs ignore some
     doctor = subprocess.Popen(
         command("stubborn:dataset"),
         cwd=tmp_path,
@@ -129,9 +130,8 @@ def test_interrupted(how: signal.Signals, tmp_path: Path, bare_torch: Path) -> N
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        # a shell's background jobs ignore some signals
-        preexec_fn=lambda: signal.signal(how, signal.SIG_DFL),  # noqa: PLW1509
     )
+    signal.signal(how, before)
     end = time.monotonic() + 120
     while not (mark.exists() and mark.read_text()) and time.monotonic() < end:
         time.sleep(0.05)
