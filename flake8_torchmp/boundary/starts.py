@@ -77,7 +77,7 @@ class Starts:
 
     def at_import(self, module: Module) -> Iterator[tuple[ast.AST, Start]]:
         """What starts processes when a module is imported: the node at module level, and the start it leads to."""
-        self._with_loaders = self.has_loaders(module)
+        self.look_from(module)
         frame = self.evaluator.frame_of(module.scope)
         for node in import_nodes(module):
             if not self.may_matter(node, module) or is_guarded(self.evaluator, node, module):
@@ -87,6 +87,11 @@ class Starts:
             if start is not None:
                 yield node, start
         yield from self._decorated(module)
+
+    def look_from(self, module: Module) -> bool:
+        """Before a run of a program that begins in a module: whether it can have loaders."""
+        self._with_loaders = self.has_loaders(module)
+        return self._with_loaders
 
     def may_matter(self, node: ast.AST, module: Module) -> bool:
         """Whether a node can start processes, from definitions alone."""
@@ -103,25 +108,35 @@ class Starts:
             entered = [self._enter_of(v) for item in node.items for v in self.outline.values(item.context_expr, frame)]
             return any(method and self.can_start(method.scope, self._with_loaders) for method in entered)
         if not isinstance(node, ast.Call):
-            return self._with_loaders and self.may_iterate_loader(node, frame)
+            return self._with_loaders and self.may_iterate_loader(node, module)
         for callee in self.outline.values(node.func, frame):
             if self._is_start(callee) or (isinstance(callee, Unknown) and self._may_be_start(node.func)):
                 return True
-            if self._with_loaders and _consumes(callee, node):
+            if self._with_loaders and self._consumes(callee, node, module):
                 return True
             function = self.function_of(callee)
             if function is not None and self.can_start(function.scope, self._with_loaders):
                 return True
         return False
 
-    def may_iterate_loader(self, node: ast.AST, frame: Frame) -> bool:
+    def may_iterate_loader(self, node: ast.AST, module: Module) -> bool:
         """Whether a node can iterate a loader by itself, from definitions alone."""
-        return any(
-            self._may_be_loader(value)
-            for expression in iterated(node)
-            if may_be_loader(expression)
-            for value in self.outline.values(expression, frame)
-        )
+        return any(self._may_give_loader(expression, module) for expression in iterated(node))
+
+    def _consumes(self, callee: Value, call: ast.Call, module: Module) -> bool:
+        """Whether a library's function may iterate a loader that it is given."""
+        is_consumer = isinstance(callee, External) and callee.name in apis.CONSUMERS
+        return is_consumer and any(self._may_give_loader(argument, module) for argument in call.args)
+
+    def _may_give_loader(self, expression: ast.expr, module: Module) -> bool:
+        key = ("may give loader", expression)
+        known: bool | None = module.memo.get(key)
+        if known is None:
+            known = module.memo[key] = may_be_loader(expression) and any(
+                self._may_be_loader(value)
+                for value in self.outline.values(expression, self.outline.frame_at(expression, module))
+            )
+        return known
 
     def _may_be_loader(self, value: Value, depth: int = 0) -> bool:
         if isinstance(value, Result) and value.name.removesuffix("()") not in self.crossings.loaders:
@@ -205,7 +220,7 @@ class Starts:
         if isinstance(node, WITHS):
             return self._entering(node, frame, depth)
         for expression in iterated(node):
-            start = self._iterates(expression, frame) if may_be_loader(expression) else None
+            start = self._iterates(expression, frame)
             if start is not None:
                 return start
         return None
@@ -226,6 +241,8 @@ class Starts:
         return classes.find_method(self.outline, value.cls, "__enter__") if isinstance(value, Instance) else None
 
     def _iterates(self, expression: ast.expr, frame: Frame) -> Start | None:
+        if not self._may_give_loader(expression, frame.module):
+            return None
         for value in self.evaluator.values(expression, frame):
             loader = self._loader_in(value)
             if loader is not None:
@@ -422,7 +439,7 @@ class Starts:
                 for callee in self.outline.values(node.func, inner):
                     if self._is_start(callee):
                         return "starts"
-                    if _consumes(callee, node):
+                    if self._consumes(callee, node, scope.module):
                         found = "iterates"
                     function = self.function_of(callee)
                     if function is None:
@@ -441,8 +458,7 @@ class Starts:
                             return "starts"
                         found = judged or found
             elif not found and isinstance(node, ITERATING) and not isinstance(node, ast.Assign):
-                inner = self.outline.frame_in(scope.module.scope_of(node), frame)
-                found = "iterates" if self.may_iterate_loader(node, inner) else ""
+                found = "iterates" if self.may_iterate_loader(node, scope.module) else ""
         return found
 
     def _is_start(self, callee: Value) -> bool:
@@ -486,12 +502,6 @@ class Starts:
             if start is not None:
                 return start
         return None
-
-
-def _consumes(callee: Value, call: ast.Call) -> bool:
-    """Whether a library's function may iterate a loader that it is given."""
-    is_consumer = isinstance(callee, External) and callee.name in apis.CONSUMERS
-    return is_consumer and any(may_be_loader(argument) for argument in call.args)
 
 
 def _calls(node: ast.Call, name: str) -> bool:

@@ -86,6 +86,7 @@ class Timeline:
 
     def forget(self) -> None:
         self._runs: dict[tuple[Place, bool], dict[int, Moment]] = {}
+        self._idle: dict[bool, dict[int, bool]] = {False: {}, True: {}}
 
     def of(self, scopes: list[Scope]) -> dict[int, Moment]:
         """The moments of all runs that come to some functions, by the node at which they are."""
@@ -102,7 +103,8 @@ class Timeline:
         if known is None:
             known = self._runs[key] = {}
             if self.evaluator.codebase.leads_to(root.module.path, PROCESSES):
-                run = _Run(self, known)
+                self.starts.start_afresh()
+                run = _Run(self, known, self._idle[self.starts.look_from(root.module)])
                 state = run.module(root.module, frozenset(), is_main=is_main)
                 if root.is_function:
                     run.function(self.evaluator.frame_of(root), state)
@@ -199,10 +201,9 @@ class Timeline:
             for node in body_nodes(current.node):  # type: ignore[arg-type]
                 if isinstance(node, ast.Call) and not NAMES.isdisjoint(current.module.names_of(last_name(node.func))):
                     return True
-                if with_loaders and isinstance(node, (*LOOPS, *COMPREHENSIONS)):
-                    frame = self.outline.frame_at(node, current.module)
-                    if self.starts.may_iterate_loader(node, frame):
-                        return True
+                is_loop = isinstance(node, (*LOOPS, *COMPREHENSIONS))
+                if with_loaders and is_loop and self.starts.may_iterate_loader(node, current.module):
+                    return True
             for callee, _ in self.workers.callees(current, None):
                 if callee.scope.place not in seen:
                     seen.add(callee.scope.place)
@@ -211,8 +212,8 @@ class Timeline:
 
 
 class _Run(Walk):
-    def __init__(self, timeline: Timeline, moments: dict[int, Moment]) -> None:
-        super().__init__(timeline.evaluator)
+    def __init__(self, timeline: Timeline, moments: dict[int, Moment], idle: dict[int, bool]) -> None:
+        super().__init__(timeline.evaluator, idle)
         self.timeline = timeline
         self.moments = moments
 

@@ -53,8 +53,10 @@ State = frozenset[Mark]
 class Walk:
     """One run of a program. What matters on the way is said by a subclass."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, idle: dict[int, bool]) -> None:
+        """What is found out about nodes in which nothing can happen is kept for other walks."""
         self.evaluator = evaluator
+        self._idle = idle
         self.tests: list[Condition] = []
         self.caught: list[set[str]] = []
         """What the try statements around catch, those of callers too."""
@@ -66,7 +68,6 @@ class Walk:
         self._tries: list[list[State]] = []
         self._known: dict[tuple[int, State], State | None] = {}
         self._brought: dict[Scope, list[State]] = {}
-        self._idle: dict[int, bool] = {}
 
     # what a subclass says
 
