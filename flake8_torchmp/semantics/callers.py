@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .evaluate import Evaluator
 
 MOST_CALLERS = 24
-MOST_MODULES = 200
+MOST_MODULES = 80
 """A name that more modules mention says nothing about its callers: they are not looked for."""
 MOST_DECORATED = 12
 """What a larger table holds says nothing of any one of its entries."""
