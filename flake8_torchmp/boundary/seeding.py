@@ -371,21 +371,21 @@ class Seeds:
         """Pools whose initializer is a library's function that seeds, with the arguments that all workers share."""
         if b"initargs" not in module.data:
             return
+        seeders = dict(self.seeders_as_initializers(module))
         for crossing in self.workers.crossings.of(module):
-            if crossing.parameter.keyword != "initargs":
+            if crossing.parameter.keyword != "initargs" or crossing.call not in seeders:
                 continue
-            initializer = next(
-                (
-                    qualified(hanging.value)
-                    for other in self.workers.crossings.of(module)
-                    if other.call is crossing.call and other.parameter.keyword == "initializer"
-                    for hanging in other.hanging
-                ),
-                "",
-            )
             given = [value for value in self.workers.evaluator.of(crossing.source) if isinstance(value, Collection)]
-            if initializer in random_sources.SEEDERS and any(value.entries for value in given):
-                yield crossing.call, initializer
+            if any(value.entries for value in given):
+                yield crossing.call, seeders[crossing.call]
+
+    def seeders_as_initializers(self, module: Module) -> Iterator[tuple[ast.Call, str]]:
+        """Calls that are given a library's function that seeds, to set each worker up with."""
+        for crossing in self.workers.crossings.of(module):
+            for hanging in crossing.hanging if crossing.parameter.keyword == "initializer" else ():
+                name = qualified(hanging.value)
+                if name in random_sources.SEEDERS:
+                    yield crossing.call, name
 
     def is_in_order(self, worker: WorkerFunction, shards: bool) -> bool:
         """Whether an iteration seeds to have one order in all workers, of which each takes its part."""

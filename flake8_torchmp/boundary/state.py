@@ -82,6 +82,8 @@ class Mutation(NamedTuple):
     module: Module
     kind: str
     """rebound, changed"""
+    attribute: str = ""
+    """What of it is changed, if that is one attribute."""
 
 
 class State:
@@ -239,6 +241,23 @@ class State:
             known = self._mutations[key] = found
         return known
 
+    def seen_by(self, read: ast.expr, variable: Global) -> list[Mutation]:
+        """The mutations of a variable that one read of it can show: `X.a` shows nothing of `X.b = 1`."""
+        mutations = self.mutations(variable)
+        holder = up(read)
+        if not isinstance(holder, ast.Attribute) or not any(mutation.attribute for mutation in mutations):
+            return mutations
+        values = self.values(variable)
+        if not values or not all(self._is_plain(value, holder.attr) for value in values):
+            return mutations
+        return [mutation for mutation in mutations if mutation.attribute in ("", holder.attr)]
+
+    def _is_plain(self, value: Value, attribute: str) -> bool:
+        """Whether an object's attribute is no method or property, which may read all the others."""
+        if isinstance(value, Instance):
+            return classes.find_method(self.evaluator, value.cls, attribute) is None
+        return isinstance(value, Result) and value.name in ("types.SimpleNamespace", "argparse.Namespace")
+
     def _find(self, variable: Global) -> Iterator[Mutation]:
         yield from self._rebindings(variable)
         for path in self.evaluator.codebase.mentioning(variable.name, variable.module.path):
@@ -270,7 +289,7 @@ class State:
             for change in changes:
                 kind = self._changes_variable(change, root, variable, module)
                 if kind:
-                    yield Mutation(change.node, module, kind)
+                    yield Mutation(change.node, module, kind, _attribute_of(change) if kind == "changed" else "")
         for name in self._names_in(variable, module):
             for reference in module.loads(name):
                 if isinstance(reference, ast.Name) and self.of_name(reference, module) == variable:
@@ -563,6 +582,13 @@ class State:
     def is_primitive(self, variable: Global) -> bool:
         """A queue, lock or shared value of multiprocessing, made when the module is imported."""
         return any(isinstance(v, Result) and mp_name(v.callee) in PRIMITIVES for v in self.values(variable))
+
+
+def _attribute_of(change: Change) -> str:
+    target = change.target
+    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+        return target.attr
+    return change.name if change.kind == "attribute" and isinstance(target, ast.Name) else ""
 
 
 def _is_code(value: ast.expr | None) -> bool:

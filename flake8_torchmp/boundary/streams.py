@@ -138,6 +138,8 @@ class Streams:
             return
         if any(w.kind == "initializer" and self.seeds.seeds(w.scope) for w in self.workers.of(module)):
             return
+        if any(self.seeds.seeders_as_initializers(module)):
+            return
         drawing = [(w, draw) for w in workers if (draw := self._global_draw(w)) is not None]
         if not drawing:
             return

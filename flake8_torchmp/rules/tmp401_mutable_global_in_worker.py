@@ -125,7 +125,7 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 continue
             if model.workers.is_of_program(worker, module):
                 continue
-            mutation = _changed_in_parent(variable, model)
+            mutation = _changed_in_parent(model.state.seen_by(node, variable), model)
             if mutation is not None:
                 yield _stale(node, variable, mutation, worker, model)
             elif worker.methods - {"fork"} and model.state.is_random(variable):
@@ -139,10 +139,9 @@ def _is_state(variable: Global, model: Model) -> bool:
     return not state.is_constant_by_type(variable) and not state.is_primitive(variable)
 
 
-def _changed_in_parent(variable: Global, model: Model) -> Mutation | None:
+def _changed_in_parent(mutations: list[Mutation], model: Model) -> Mutation | None:
     """The first change that only the parent sees; None where workers set it for themselves."""
     found = None
-    mutations = model.state.mutations(variable)
     phases = [model.state.phase(mutation.node, mutation.module) for mutation in mutations]
     for mutation, phase in zip(mutations, phases, strict=True) if "parent" in phases else ():
         function = mutation.module.scope_of(mutation.node).enclosing_function()
