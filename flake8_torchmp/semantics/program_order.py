@@ -67,7 +67,8 @@ class Walk:
         self._loops: list[list[State]] = []
         self._tries: list[list[State]] = []
         self._known: dict[tuple[int, State], State | None] = {}
-        self._brought: dict[Scope, list[State]] = {}
+        self._brought: dict[Scope, list[tuple[State, State]]] = {}
+        """What calls of a function added and ended."""
 
     # what a subclass says
 
@@ -110,7 +111,7 @@ class Walk:
             return self._known[key]
         brought = self._brought.setdefault(frame.scope, [])
         if len(brought) == MOST_VISITS:
-            return state.union(*brought)
+            return state.union(*(added for added, _ in brought)).difference(*(ended for _, ended in brought))
         self._known[key] = state
         node: Any = frame.scope.node
         if isinstance(node, ast.Lambda):
@@ -119,7 +120,7 @@ class Walk:
             after = self._body(node.body, frame, state)
         self._known[key] = after
         if after is not None and len(brought) < MOST_VISITS:
-            brought.append(after - state)
+            brought.append((after - state, state - after))
         return after
 
     def _body(self, body: Sequence[ast.stmt], frame: Frame, state: State) -> State | None:
