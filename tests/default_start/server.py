@@ -8,7 +8,9 @@ import os
 import socket
 import sys
 import types
+from multiprocessing import process
 
+import fork_server
 import torch  # noqa: F401
 
 
@@ -39,6 +41,9 @@ def serve() -> tuple[str, str, str]:
 def become(main: str, folder: str, start: str) -> None:
     """What the interpreter does with the program on its command line."""
     os.chdir(folder)
+    process.ORIGINAL_DIR = folder  # type: ignore[attr-defined]
+    if start == "forkserver":
+        fork_server.prepare()
     os.environ["DEFAULT_START"] = start
     sys.modules.pop("sitecustomize", None)
     importlib.import_module("sitecustomize")
