@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from multiprocessing import process, util
 from typing import Any
 
+import torch
+
 FREE = 200
 """Descriptors from here on are nobody's."""
 
@@ -52,6 +54,7 @@ def _wait(told: socket.socket) -> None:
             os.chdir(folder)
             process.ORIGINAL_DIR = folder  # type: ignore[attr-defined]
             random.seed()
+            torch.seed()
             sys.modules["__main__"] = types.ModuleType("__main__")
             exec(command, {})
     finally:
