@@ -23,6 +23,8 @@ SIMPLE = frozenset(("SimpleQueue",))
 """Its `put` writes into the pipe itself: a lot blocks there, and a little is always safe."""
 PUTTING = frozenset(("put", "put_nowait"))
 READING = frozenset(("get", "get_nowait"))
+STARTING = frozenset((*apis.PROCESS_CLASSES, "spawn", "start_processes"))
+"""What hands its arguments to processes."""
 NEUTRAL = frozenset("put put_nowait qsize empty full close join task_done".split())
 SMALL_CALLS = frozenset(
     "len sum int float bool round abs hash id getpid item time perf_counter monotonic count is_alive mean std".split()
@@ -209,7 +211,7 @@ class Queues:
             if isinstance(above, ast.Call):
                 frame = self.evaluator.frame_at(above, self.module)
                 values = self.evaluator.values(above.func, frame)
-                if any(mp_name(value) in apis.PROCESS_CLASSES for value in values):
+                if any(mp_name(value) in STARTING for value in values):
                     return False
                 made = self.evaluator.values(above, frame)
                 return not any(isinstance(value, Instance) and self.crossings.is_process(value.cls) for value in made)
