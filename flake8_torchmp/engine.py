@@ -30,6 +30,9 @@ MOST_LOADED = 8_000_000
 FEW = 20
 """Fewer files than this are done sooner than processes have started."""
 
+STACK = 5_000
+"""Python's own limit, a thousand calls, is too near: following a value takes up to some seven hundred."""
+
 _ASIDE = re.compile(
     rb"^(?:(?:(?:async[ \t]+)?def|class|if[ \t]+__name__)\b[^\n]*(?:\n(?:[ \t)#][^\n]*)?$)*|(?:import|from|@|#)[^\n]*)",
     re.MULTILINE,
@@ -120,7 +123,7 @@ class Project:
             self.model.start_afresh()
             module = self.codebase.module(seed)
             self._found[seed] = []
-            with _uncollected():
+            with _uncollected(), _deep_stack():
                 for rule in all_rules() if module is not None else ():
                     self._found[seed] += self._checked(rule, seed)
         return self._found[seed]
@@ -149,6 +152,17 @@ def _uncollected() -> Iterator[None]:
         gc.freeze()
         if was_enabled:
             gc.enable()
+
+
+@contextlib.contextmanager
+def _deep_stack() -> Iterator[None]:
+    """The same findings wherever they are asked from: an editor's own calls are on the stack too."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, STACK))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:

@@ -40,6 +40,29 @@ BAD_FILES = {
     "random bytes": PROGRAM + bytes(n * 7919 % 256 for n in range(5000)),
 }
 
+ROUND_THE_BLOCK = b"""
+import multiprocessing as mp
+import threading
+
+
+class Loaders:
+    def __enter__(self):
+        self.thread = threading.Thread(target=print)
+        self.thread.start()
+        self.inner = load()
+
+    def __exit__(self, *reason):
+        self.thread.join()
+
+
+def load():
+    with Loaders():
+        mp.Process(target=print).start()
+
+
+load()
+"""
+
 STRANGE_FILES = {
     "plain": Strange(PROGRAM, [(5, 57, "TMP301")]),
     "empty": Strange(b"", []),
@@ -66,4 +89,5 @@ STRANGE_FILES = {
         PROGRAM + b"".join(b"def f%d(x):\n    return f%d(x)\n" % (n, n + 1) for n in range(3000)),
         [(5, 57, "TMP301")],
     ),
+    "a block that is entered on the way into it": Strange(PROGRAM + ROUND_THE_BLOCK, [(5, 57, "TMP301")]),
 }

@@ -28,6 +28,19 @@ WORDS = "import multiprocessing as mp\nfrom torch.utils.data import DataLoader, 
 """In front of a generated program, so that no prefilter leaves it out."""
 
 
+NAMES = 40
+LONG_WAY = "\n".join(
+    [
+        "from torch.utils.data import DataLoader, TensorDataset",
+        "collate_0 = lambda samples: samples",
+        *(f"collate_{number + 1} = collate_{number}" for number in range(NAMES)),
+        'if __name__ == "__main__":',
+        f"    loader = DataLoader(TensorDataset(), collate_fn=collate_{NAMES}, num_workers=2,",
+        '                        multiprocessing_context="spawn")',
+    ]
+)
+
+
 def crashes(paths: list[str]) -> list[str]:
     """What rules crashed on. A file that Python itself refuses is no crash."""
     return [
@@ -182,6 +195,20 @@ def test_strange_file_is_checked(name: str, tmp_path: Path) -> None:
     ((_, findings, problem),) = engine.check([str(path)], Settings())
     assert problem == ""
     assert [(one.line, one.column, one.code) for one in findings if one.code == "TMP301"] == STRANGE_FILES[name].said
+
+
+def test_findings_are_the_same_from_deep_in_a_program(tmp_path: Path) -> None:
+    path = tmp_path / "strange.py"
+    path.write_text(LONG_WAY, encoding="utf-8")
+
+    def asked_from(calls: int) -> list[str]:
+        if calls:
+            return asked_from(calls - 1)
+        ((_, findings, problem),) = engine.check([str(path)], Settings())
+        assert problem == ""
+        return [one.code for one in findings]
+
+    assert asked_from(0) == asked_from(sys.getrecursionlimit() - 300) == ["TMP301"]
 
 
 def test_a_run_goes_on_after_bad_files(tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ class Walk:
         self._returns: list[list[State]] = []
         self._loops: list[list[State]] = []
         self._tries: list[list[State]] = []
+        self._running: set[Scope] = set()
         self._known: dict[tuple[int, State], State | None] = {}
         self._brought: dict[Scope, list[tuple[State, State]]] = {}
         """What calls of a function added and ended."""
@@ -112,12 +113,16 @@ class Walk:
         brought = self._brought.setdefault(frame.scope, [])
         if len(brought) == MOST_VISITS:
             return state.union(*(added for added, _ in brought)).difference(*(ended for _, ended in brought))
+        if frame.scope in self._running:
+            return state
         self._known[key] = state
+        self._running.add(frame.scope)
         node: Any = frame.scope.node
         if isinstance(node, ast.Lambda):
             after: State | None = self._expression(node.body, frame, state)
         else:
             after = self._body(node.body, frame, state)
+        self._running.remove(frame.scope)
         self._known[key] = after
         if after is not None and len(brought) < MOST_VISITS:
             brought.append((after - state, state - after))
