@@ -34,6 +34,8 @@ def tells_main(
         sides = [test.left, test.comparators[0]]
         equal = isinstance(test.ops[0], ast.Eq | ast.In | ast.Is)
         unequal = isinstance(test.ops[0], ast.NotEq | ast.NotIn | ast.IsNot)
+        if any(_text(side) == "__mp_main__" for side in sides):  # as a child calls the main module
+            return (unequal if holds else equal) and any(_is_name(s, evaluator, module, frame) for s in sides)
         return (equal if holds else unequal) and _is_main_test(sides, evaluator, module, frame)
     if depth > 3 or not holds:
         return False
@@ -59,7 +61,7 @@ def _all_tell(evaluator: Evaluator, test: ast.expr | None, module: Module, depth
 def _is_main_test(sides: list[ast.expr], evaluator: Evaluator, module: Module, frame: Frame | None) -> bool:
     texts = {_text(side) for side in sides}
     if "__main__" in texts:
-        return any(isinstance(side, ast.Name) and _is_module_name(side, evaluator, module, frame) for side in sides)
+        return any(_is_name(side, evaluator, module, frame) for side in sides)
     if "MainProcess" in texts:
         return any(
             isinstance(side, ast.Attribute)
@@ -71,8 +73,10 @@ def _is_main_test(sides: list[ast.expr], evaluator: Evaluator, module: Module, f
     return False
 
 
-def _is_module_name(side: ast.Name, evaluator: Evaluator, module: Module, frame: Frame | None) -> bool:
+def _is_name(side: ast.expr, evaluator: Evaluator, module: Module, frame: Frame | None) -> bool:
     """`__name__`, or a name that was given it."""
+    if not isinstance(side, ast.Name):
+        return False
     if side.id == "__name__":
         return True
     values = evaluator.values(side, frame or evaluator.frame_at(side, module))

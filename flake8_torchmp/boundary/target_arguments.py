@@ -31,7 +31,9 @@ from .methods import mp_name
 
 KEEPING = frozenset("staticmethod classmethod no_grad inference_mode enable_grad record".split())
 """Decorators after which a function takes what it took before."""
-APPLYING = frozenset(("Pool.apply", "Pool.apply_async"))
+SPREADING = frozenset(("Pool.starmap", "Pool.starmap_async"))
+MAPPING = frozenset(("Pool.map", "Pool.map_async", "Pool.imap", "Pool.imap_unordered"))
+"""What calls its function with one argument, whatever that is."""
 
 
 class BadArguments(NamedTuple):
@@ -76,7 +78,7 @@ class TargetArguments:
                 return BadArguments("called", source.node, source.frame.module, name or "a function", call)
             if parameter.keyword in ("args", "initargs") and self._is_no_tuple(source):
                 return BadArguments("comma", source.node, source.frame.module, f"{parameter.keyword}=", call)
-        if call.api.kind in ("process", "spawn") or call.api.name in APPLYING or call.api.name.endswith(".submit"):
+        if call.api.kind in ("process", "spawn", "task"):
             return self._judge_fit(call)
         return None
 
@@ -173,6 +175,14 @@ class TargetArguments:
         arguments = call.arguments
         if arguments.is_open:
             return None
+        if call.api.name == "run_in_executor":
+            return Given(len(arguments.positional) - 2, frozenset())
+        if call.api.name in MAPPING:
+            return Given(1, frozenset())
+        if call.api.name in SPREADING:
+            return self._spread(arguments.get(1, "iterable"))
+        if call.api.name.endswith("Executor.map"):
+            return Given(len(arguments.positional) - 1, frozenset())
         if call.api.name.endswith(".submit"):
             return Given(len(arguments.positional) - 1, frozenset(arguments.keywords) - {"fn"})
         leading = 1 if call.api.kind == "spawn" else 0
@@ -185,6 +195,13 @@ class TargetArguments:
             options = arguments.get(index + 1, "kwargs" if call.api.kind == "process" else "kwds")
             keywords = self._names(options)
         return Given(count + leading, keywords) if keywords is not None else None
+
+    def _spread(self, tasks: Source | None) -> Given | None:
+        """What `starmap` calls its function with, where all its tasks are tuples of one length."""
+        lists = self.evaluator.of(tasks) if tasks is not None else ()
+        counts = {self._count(source) for value in lists for _, source in self.evaluator.items(value)}
+        count = counts.pop() if len(counts) == 1 and all(isinstance(value, Collection) for value in lists) else None
+        return Given(count, frozenset()) if count is not None else None
 
     def _count(self, source: Source | None) -> int | None:
         if source is None:

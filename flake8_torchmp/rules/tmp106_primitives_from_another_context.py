@@ -77,9 +77,13 @@ def primitives_from_another_context(module: Module, model: Model) -> Iterator[Fi
     for crossing in model.crossings.of(module):
         if crossing.api.kind == "task" or not crossing.has_workers or "fork" in crossing.methods:
             continue
-        for hanging in crossing.hanging:
-            made = primitive(model.evaluator, hanging.value)
-            if made is not None and made.has_lock and _may_be_forked(made, crossing, model):
+        primitives = [(hanging, primitive(model.evaluator, hanging.value)) for hanging in crossing.hanging]
+        fitting = {
+            made.node for _, made in primitives if made is not None and not _may_be_forked(made, crossing, model)
+        }
+        for hanging, made in primitives:
+            # a call whose context may be the right one, `(ctx or mp).Lock()`, is given it here, for all that is seen
+            if made is not None and made.has_lock and made.node not in fitting:
                 started = " or ".join(sorted(crossing.methods))
                 message = (
                     f"{made.name}() is made by {_context(made, model)} and handed to a process that is started by "

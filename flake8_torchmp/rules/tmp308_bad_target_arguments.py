@@ -8,6 +8,7 @@ code 1, the work is not done, and the parent goes on.
   and not iterable.
 - `target=work(shard)` does the work in the parent, and gives the process what it returned: nothing to run.
 - The function does not take the arguments that it gets. `torch.multiprocessing.spawn` passes the rank before them.
+  A pool's `map` passes one argument, whatever the elements are: tuples are spread by `starmap`.
 
 ## Fails
 ```python

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from . import classes, command_line
 from .calls import Arguments, Frame
+from .module import body_nodes
 from .values import (
     UNKNOWN,
     Class,
@@ -16,8 +17,10 @@ from .values import (
     Constant,
     Entry,
     External,
+    Function,
     Instance,
     Member,
+    Method,
     Partial,
     Result,
     Source,
@@ -237,7 +240,22 @@ def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
         yield from evaluator.elements(evaluator.of(sources[1]))
     elif name == "itertools.repeat" and sources:
         yield from evaluator.of(sources[0])
+    elif isinstance(value.callee, Function | Method):
+        yield from _yielded(evaluator, value.callee, value.arguments)
     else:
+        yield UNKNOWN
+
+
+def _yielded(evaluator: Evaluator, generator: Function | Method, arguments: Arguments) -> Iterator[Value]:
+    """What a generator of the project gives."""
+    frame = evaluator.enter(generator, arguments)
+    found = False
+    for node in body_nodes(frame.scope.node, nested=False) if frame is not None else ():  # type: ignore[arg-type]
+        if isinstance(node, ast.Yield | ast.YieldFrom) and node.value is not None and frame is not None:
+            found = True
+            inner = evaluator.values(node.value, evaluator.frame_in(frame.module.scope_of(node), frame))
+            yield from inner if isinstance(node, ast.Yield) else evaluator.elements(inner)
+    if not found:
         yield UNKNOWN
 
 

@@ -347,6 +347,8 @@ class Evaluator:
                     and value.kind in ("tuple", "list")
                 ):
                     found += (along(inner, value) for inner in self.of(value.entries[index].source))
+                elif isinstance(value, Collection) and isinstance(value.node, ast.ListComp | ast.GeneratorExp):
+                    found += (along(inner, value) for inner in self.of(value.entries[0].source))
                 elif isinstance(value, Result) and value.name.removesuffix("()") in builtin.ITERATORS:
                     found += builtin.iterated(self, value)
                 elif isinstance(value, Result):
@@ -412,7 +414,8 @@ class Evaluator:
             yield Collection("tuple", entries, not arguments.open_positional, arguments.call, module)
             return
         if parameter.kind == "options":
-            taken = parameters(node)  # type: ignore[arg-type]
+            known = parameters(node)  # type: ignore[arg-type]
+            taken = {p.name for p in known.values() if p.kind in ("positional", "keyword")}  # `args=` is not `*args`
             left = {key: source for key, source in arguments.keywords.items() if key not in taken}
             options = tuple(Entry(key, source) for key, source in left.items())
             yield Collection("dict", options, not arguments.open_keywords, arguments.call, module)
