@@ -52,6 +52,8 @@ def has_no_workers(evaluator: Evaluator, arguments: Arguments, workers: str = "n
     if source is None:
         return not arguments.is_open
     values = evaluator.of(source)
+    if name == "method":  # threads unless it is told otherwise
+        return not any(isinstance(value, Constant) and not _is_no_count(value) for value in values)
     if not all(_is_no_count(value) for value in values):
         return False
     return not (all(map(is_choice, values)) and _needs_workers(evaluator, arguments))

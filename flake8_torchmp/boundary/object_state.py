@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import Condition, facts_at
+from flake8_torchmp.semantics.flow import Condition, contradict, facts_at
 from flake8_torchmp.semantics.module import (
     Change,
     Module,
@@ -62,6 +62,8 @@ READING = READING_WHOLE | frozenset("open rglob iglob iterdir walk scandir reade
 """Functions and methods that read as many Python objects as there are in a file or folder."""
 
 
+TAKING = frozenset("put put_nowait pop popitem popleft remove discard clear".split())
+"""What fills no container: it hands on what is in a queue, or takes out what was given."""
 FILLING = frozenset("append extend add update setdefault insert appendleft".split())
 
 
@@ -367,7 +369,7 @@ class ObjectState:
                         names = [p.name for p in parameters(inner.node).values() if p.index is not None][shift:]
                         if place < len(names) and self._changes(inner, names[place], depth - 1):
                             return True
-        changes = [c for c in function.scope.module.changes.get(name, ()) if c.name not in ("put", "put_nowait")]
+        changes = [c for c in function.scope.module.changes.get(name, ()) if c.name not in TAKING]
         if any(self.state._is_parameter(name, change, function.scope) for change in changes):
             return True
         return any(  # `out += x` on a list, array or tensor works in place
@@ -385,6 +387,8 @@ class ObjectState:
         calls |= {id(call) for call in module.calls.get(helper, ())}
         for node in module.loads(name):
             if any(id(item) in calls for item in ancestors(node)) or self.state.is_changed_by_read(node, module):
+                continue
+            if contradict(facts_at(node), facts_at(crossing.call)):
                 continue
             if keys is not None and _key_read(node) not in {None, *keys}:
                 continue

@@ -98,6 +98,7 @@ OWN_STREAMS = (
     "litdata.",
     "streaming.",
     "torchdata.",
+    "pytorchvideo.",
     "kafka.",
     "confluent_kafka.",
     "pulsar.",

@@ -140,6 +140,8 @@ class Sharding:
             iterables = [_iterable(loop) for loop in _loops_around(node, function)]
             if isinstance(node, ast.YieldFrom | ast.Return) and value is not None:
                 iterables.append(value)
+            if any(self._is_given_foreign(leaf, taint.frame) for leaf in _leaves(iterables)):
+                continue
             inner = self._delegated(iterables, taint)
             if inner is not None:
                 return inner if inner.scope.parent is not None and self._is_elsewhere(inner, receiver) else function
@@ -180,6 +182,18 @@ class Sharding:
         if not leaves:
             return isinstance(node, ast.Return)
         return any(self._is_foreign(leaf, taint.frame) for leaf in leaves)
+
+    def _is_given_foreign(self, leaf: ast.expr, frame: Frame) -> bool:
+        """Whether a function is given another dataset to iterate: `self.step(iter(self.source))`."""
+        if not isinstance(leaf, ast.Call):
+            return False
+        inner = self.evaluator.frame_in(frame.module.scope_of(leaf), frame)
+        return any(
+            isinstance(value, Instance) and self.is_iterable(value.cls)
+            for given in _leaves(leaf.args)
+            if isinstance(given, ast.Attribute | ast.Name)
+            for value in self.evaluator.values(given, inner)
+        )
 
     def _is_foreign(self, leaf: ast.expr, frame: Frame) -> bool:
         """Whether an iterable may well know of workers itself: another dataset, a stream, something unseen."""
@@ -247,7 +261,7 @@ class Sharding:
         return any(_is_left_open(function) for function in functions)
 
     def _is_set_from_outside(self, cls: Class) -> bool:
-        """Whether a worker_init_fn of the project changes its worker's dataset."""
+        """Whether a worker_init_fn of the project changes its worker's dataset, or is a method of the dataset."""
         codebase = self.outline.codebase
         for path in codebase.users([cls.scope.module.path]):
             module = codebase.module(path) if b"worker_init_fn" in codebase.data(path) else None
@@ -255,9 +269,14 @@ class Sharding:
                 if crossing.parameter.keyword == "worker_init_fn":
                     for hanging in crossing.hanging:
                         for function, receiver in self.workers._functions(hanging.value):
-                            if self._reaches_dataset(function, receiver):
+                            if self._is_one(receiver, cls) or self._reaches_dataset(function, receiver):
                                 return True
         return False
+
+    def _is_one(self, value: Value | None, cls: Class) -> bool:
+        return isinstance(value, Instance) and any(
+            item.scope is cls.scope for item in classes.project_classes(self.outline, value.cls)
+        )
 
     def _reaches_dataset(self, function: Function, receiver: Value | None) -> bool:
         functions = [function, *(f for f, _ in self.workers.callees(function.scope, receiver))]
@@ -275,9 +294,7 @@ class Sharding:
             module = codebase.module(path) if codebase.matches(path, apis.WORDS) else None
             for crossing in self.workers.crossings.of(module) if module is not None else ():
                 if crossing.parameter.role != "dataset" or not any(
-                    isinstance(h.value, Instance)
-                    and any(item.scope is cls.scope for item in classes.project_classes(self.outline, h.value.cls))
-                    for h in crossing.hanging
+                    self._is_one(h.value, cls) for h in crossing.hanging
                 ):
                     continue
                 found = True
@@ -578,6 +595,9 @@ def _leaves(iterables: list[ast.expr]) -> Iterator[ast.expr]:
             yield from _leaves([generator.iter for generator in node.generators])
         elif isinstance(node, ast.Starred):
             yield from _leaves([node.value])
+        elif isinstance(node, ast.Call) and last_name(node.func) == "__next__" and not node.args:
+            assert isinstance(node.func, ast.Attribute)
+            yield node.func.value
         elif not isinstance(node, ast.Constant | ast.Compare | ast.BoolOp | ast.NamedExpr | ast.UnaryOp):
             yield node
 

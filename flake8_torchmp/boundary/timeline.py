@@ -46,6 +46,7 @@ THREAD_POOLS = frozenset(
 )
 THREAD_NAMES = ("Thread", "Timer", "ThreadPoolExecutor", "ThreadPool", "Pool")
 THREAD_EXECUTORS = frozenset(("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor"))
+QUEUES = frozenset(("queue.Queue", "queue.LifoQueue", "queue.PriorityQueue"))
 MANAGERS = frozenset(
     f"multiprocessing.managers.{name}" for name in ("BaseManager", "SyncManager", "SharedMemoryManager")
 )
@@ -216,6 +217,8 @@ class _Run(Walk):
         super().__init__(timeline.evaluator, idle)
         self.timeline = timeline
         self.moments = moments
+        self.threads: dict[int, Value] = {}
+        """The threads that were started, by their keys."""
 
     def may_matter(self, function: Function) -> bool:
         return self.timeline.has_events(function)
@@ -292,12 +295,41 @@ class _Run(Walk):
     def _of_member(self, callee: Member, node: ast.Call, frame: Frame, state: State) -> State:
         owner = callee.owner
         if callee.name in ENDING:
+            if callee.name == "join" and isinstance(owner, Result) and owner.name in QUEUES:
+                return self._emptied(owner, state)
             return _without(state, owner)
         if callee.name == "start" and self._is_thread(owner):
+            self.threads[_key(owner)] = owner
             return self._marked(state, "thread", node, frame, "a thread", owner)
         if callee.name in ("submit", "map") and isinstance(owner, Result) and owner.name in THREAD_EXECUTORS:
             return self._marked(state, "thread", node, frame, "a ThreadPoolExecutor", owner)
         return state
+
+    def _emptied(self, queue: Value, state: State) -> State:
+        """Waiting until a queue is used up waits for the threads whose only work is to fill it."""
+        ended = {key for key, thread in self.threads.items() if _key(queue) in set(self._fills(thread))}
+        return frozenset(mark for mark in state if mark.kind != "thread" or mark.key not in ended)
+
+    def _fills(self, thread: Value) -> Iterator[int]:
+        """The keys of the queues into which a thread puts something, if it comes to an end by itself."""
+        for function, frame in self._work_of(thread):
+            nodes = body_nodes(function.node)
+            if any(isinstance(node, ast.While) for node in nodes):
+                continue
+            for node in nodes:
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "put":
+                    yield from map(_key, self.evaluator.values(node.func.value, frame))
+
+    def _work_of(self, thread: Value) -> Iterator[tuple[Function, Frame]]:
+        if isinstance(thread, Instance):
+            run = classes.find_method(self.timeline.outline, thread.cls, "run")
+            if run is not None:
+                yield run, self.evaluator.frame(run.scope, None, run.closure, thread)
+        elif isinstance(thread, Result):
+            target = thread.arguments.get(1, "target")
+            for value in self.evaluator.of(target) if target is not None else ():
+                if isinstance(value, Function):
+                    yield value, self.evaluator.frame_of(value.scope)
 
     def _is_thread(self, value: Value) -> bool:
         if isinstance(value, Instance):

@@ -78,8 +78,8 @@ from typing import Any
 from flake8_torchmp.boundary import samples
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.flow import caught_around
-from flake8_torchmp.semantics.module import Module, dotted, up
+from flake8_torchmp.semantics.flow import caught_around, conditions
+from flake8_torchmp.semantics.module import Module, dotted, last_name, up
 from flake8_torchmp.semantics.values import External
 
 from . import rule
@@ -92,9 +92,9 @@ def worker_info_unchecked(module: Module, model: Model) -> Iterator[Finding]:
         if not any(isinstance(v, External) and v.name.endswith(".get_worker_info") for v in values):
             continue
         for use in _uses(call, module):
-            if {"AttributeError", "", "Exception"} & set(caught_around(use)) or not _may_run_in_parent(
-                use, module, model
-            ):
+            if {"AttributeError", "", "Exception"} & set(caught_around(use)) or _is_asked_before(use, module):
+                continue
+            if not _may_run_in_parent(use, module, model):
                 continue
             message = (
                 f"get_worker_info() is None outside of workers, with num_workers=0 too, so .{use.attr} fails there: "
@@ -115,6 +115,16 @@ def _may_run_in_parent(use: ast.AST, module: Module, model: Model) -> bool:
     datasets = list(model.datasets.of(module))
     own = [cls for cls in datasets if owner is not None and cls.scope is owner]
     return any(samples.may_be_sampled_in_parent(model.crossings, cls) for cls in own or datasets)
+
+
+def _is_asked_before(use: ast.AST, module: Module) -> bool:
+    """Whether a test on the way asks for the info once more: `if get_worker_info(): seed(get_worker_info().seed)`."""
+    names = module.names_of("get_worker_info")
+    return any(
+        isinstance(part, ast.Call) and last_name(part.func) in names
+        for condition in conditions(use)
+        for part in ast.walk(condition.test)
+    )
 
 
 def _uses(call: ast.Call, module: Module) -> list[ast.Attribute]:

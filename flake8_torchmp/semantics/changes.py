@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .calls import Frame
-from .module import ADDING, Binding, Change, Scope, dotted
+from .flow import block_of
+from .module import ADDING, Binding, Change, Scope, ancestors, dotted, position, statement_of
 from .values import (
     Constant,
     Extra,
@@ -40,6 +41,36 @@ class Additions:
         for change, frame in self._changes:
             if change.kind != "attribute":
                 yield from _extra(self._evaluator, change, frame())
+
+
+def latest(stored: list[Extra], use: ast.AST, frame: Frame) -> list[Extra]:
+    """Attributes without those that are surely set anew before a use, in its function or in one that calls it."""
+    current: Frame | None = frame
+    while current is not None:
+        chain = [use, *ancestors(use)]
+        last = max((at for extra in stored if (at := _set_before(extra, use, chain, current))), default=None)
+        if last is not None:
+            stored = [extra for extra in stored if not _was_set_before(extra, last, current)]
+        if current.arguments is None:
+            break
+        use, current = current.arguments.call, current.arguments.frame
+    return stored
+
+
+def _set_before(extra: Extra, use: ast.AST, chain: list[ast.AST], frame: Frame) -> tuple[int, int] | None:
+    """Where a function sets an attribute, if every way to a use of it passes there."""
+    node, at = extra.source.node, position(extra.source.node)
+    if extra.source.frame is not frame or at >= position(use):
+        return None
+    return at if any(item is other for item in block_of(statement_of(node)) for other in chain) else None
+
+
+def _was_set_before(extra: Extra, last: tuple[int, int], frame: Frame) -> bool:
+    made_in = extra.source.frame
+    if made_in is frame:
+        return position(extra.source.node) < last
+    arguments = made_in.arguments
+    return arguments is not None and arguments.frame is frame and position(arguments.call) < last
 
 
 def adds(change: Change) -> bool:

@@ -629,7 +629,7 @@ class Evaluator:
             yield UNKNOWN
         else:
             stored = base.added_attributes(name)
-            for extra in stored:
+            for extra in changes.latest(stored, node, frame) if len(stored) > 1 else stored:
                 yield from self.of(extra.source)
             if stored:
                 return
