@@ -43,24 +43,30 @@ BAD_FILES = {
 ROUND_THE_BLOCK = b"""
 import multiprocessing as mp
 import threading
+from multiprocessing.pool import ThreadPool
 
 
 class Loaders:
     def __enter__(self):
-        self.thread = threading.Thread(target=print)
-        self.thread.start()
-        self.inner = load()
+        self.threads = main()
+        for thread in []:
+            thread.start()
 
     def __exit__(self, *reason):
-        self.thread.join()
+        for thread in []:
+            thread.join()
 
 
-def load():
+def main():
+    pool = ThreadPool(2)
     with Loaders():
-        mp.Process(target=print).start()
+        pass
+    with mp.Pool(1):
+        pass
 
 
-load()
+if __name__ == "__main__":
+    main()
 """
 
 STRANGE_FILES = {
