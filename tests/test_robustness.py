@@ -28,7 +28,7 @@ WORDS = "import multiprocessing as mp\nfrom torch.utils.data import DataLoader, 
 """In front of a generated program, so that no prefilter leaves it out."""
 
 
-NAMES = 40
+NAMES = 24
 LONG_WAY = "\n".join(
     [
         "from torch.utils.data import DataLoader, TensorDataset",
@@ -209,7 +209,7 @@ def test_findings_are_the_same_from_deep_in_a_program(tmp_path: Path) -> None:
         assert problem == ""
         return [one.code for one in findings]
 
-    assert asked_from(0) == asked_from(sys.getrecursionlimit() - 300) == ["TMP301"]
+    assert asked_from(0) == asked_from(sys.getrecursionlimit() - 200) == ["TMP301"]
 
 
 def test_a_run_goes_on_after_bad_files(tmp_path: Path) -> None:

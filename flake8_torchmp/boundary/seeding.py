@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS, conditions
@@ -38,6 +39,8 @@ from .crossings import Crossing
 from .workers import ITERATION_METHODS, WorkerFunction, Workers
 
 DEEPEST = 3
+NAMES = frozenset(name.rpartition(".")[2] for name in (*random_sources.SEEDERS, *random_sources.MAKERS))
+"""The names of what seeds or makes a generator."""
 
 
 class Seeding(NamedTuple):
@@ -144,6 +147,8 @@ class Seeds:
 
     def _seeded_by(self, call: ast.Call, module: Module, makes: bool) -> tuple[ast.expr, ...]:
         name = last_name(call.func)
+        if not (name in module.all_names_of(NAMES) or may_run_project(self.outline, call.func, module)):
+            return ()
         for value in self.outline.values(call.func, self.outline.frame_at(call, module)):
             if isinstance(value, External):
                 is_maker = makes and value.name in random_sources.MAKERS

@@ -8,9 +8,20 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import COMPREHENSIONS, FUNCTIONS, Module, Place, Scope, body_nodes, children, up
+from flake8_torchmp.semantics.module import (
+    COMPREHENSIONS,
+    FUNCTIONS,
+    Module,
+    Place,
+    Scope,
+    body_nodes,
+    children,
+    last_name,
+    up,
+)
 from flake8_torchmp.semantics.values import (
     Class,
     External,
@@ -38,6 +49,7 @@ START_NAMES = frozenset(
     "Pool Manager spawn start_processes start submit map run_in_executor fit validate test predict".split()
 )
 """The names of all methods that start processes."""
+COUNTING_NAMES = START_NAMES.union(name.rpartition(".")[2] for name in apis.CONSUMERS)
 LOADER_CALL = re.compile(rb"[Ll]oader\w*\b|\bDL\b")
 
 
@@ -109,6 +121,8 @@ class Starts:
             return any(method and self.can_start(method.scope, self._with_loaders) for method in entered)
         if not isinstance(node, ast.Call):
             return self._with_loaders and self.may_iterate_loader(node, module)
+        if not self._may_count(node.func, module):
+            return False
         for callee in self.outline.values(node.func, frame):
             if self._is_start(callee) or (isinstance(callee, Unknown) and self._may_be_start(node.func)):
                 return True
@@ -118,6 +132,10 @@ class Starts:
             if function is not None and self.can_start(function.scope, self._with_loaders):
                 return True
         return False
+
+    def _may_count(self, callee: ast.expr, module: Module) -> bool:
+        """Whether a call may start processes, iterate a loader, or run something of the project, going by names."""
+        return last_name(callee) in module.all_names_of(COUNTING_NAMES) or may_run_project(self.outline, callee, module)
 
     def may_iterate_loader(self, node: ast.AST, module: Module) -> bool:
         """Whether a node can iterate a loader by itself, from definitions alone."""
@@ -435,6 +453,8 @@ class Starts:
         found = ""
         for node in body_nodes(scope.node, nested=False):
             if isinstance(node, ast.Call):
+                if not self._may_count(node.func, scope.module):
+                    continue
                 inner = self.outline.frame_in(scope.module.scope_of(node), frame)
                 for callee in self.outline.values(node.func, inner):
                     if self._is_start(callee):

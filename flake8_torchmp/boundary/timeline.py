@@ -172,10 +172,7 @@ class Timeline:
         items = node.items if isinstance(node, ast.With | ast.AsyncWith) else ()
         if not isinstance(node, ast.Call):
             return bool(items)
-        names = module.memo.get(("events",))
-        if names is None:
-            names = module.memo["events",] = frozenset(other for name in NAMES for other in module.names_of(name))
-        if last_name(node.func) in names:
+        if last_name(node.func) in module.all_names_of(NAMES):
             return True
         for callee in self.outline.values(node.func, self.outline.frame_at(node, module)):
             if isinstance(callee, Unknown):

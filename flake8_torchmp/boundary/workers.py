@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Frame, has_receiver, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import FUNCTIONS, Module, Place, Scope, body_nodes, dotted
@@ -291,8 +292,9 @@ class Workers:
         for node in body_nodes(scope.node):
             if isinstance(node, ast.Call):
                 inner = self.outline.frame_in(scope.module.scope_of(node), frame)
-                for value in self.outline.values(node.func, inner):
-                    yield from self._run_by(value)
+                if may_run_project(self.outline, node.func, scope.module):
+                    for value in self.outline.values(node.func, inner):
+                        yield from self._run_by(value)
                 for argument in node.args:
                     if self._may_be_function(argument, scope):
                         yield from self._handed_on(argument, inner)

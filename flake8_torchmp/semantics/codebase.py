@@ -24,7 +24,9 @@ _IMPORT = re.compile(
 )
 _IMPORTED_NAME = re.compile(rb"(\w+|\*)(?:[ \t]+as[ \t]+\w+)?[\s,)]*")
 _CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)
-_CALLABLE = re.compile(rb"\b(?:def|class)[ \t]+(\w+)|\.(\w+)[ \t]*(?::[^=\n]*)?=(?!=)")
+_CALLABLE = re.compile(
+    rb"\b(?:def|class|as)[ \t]+(\w+)|\.(\w+)[ \t]*(?::[^=\n]*)?=(?!=)|^[ \t]+(\w+)[ \t]*[:=](?!=)", re.MULTILINE
+)
 _WORD = re.compile(rb"\w+")
 _DOTTED = b"._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _STAR = re.compile(rb"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]*\(?[ \t]*\*", re.MULTILINE)
@@ -383,7 +385,7 @@ class Codebase:
         """Whether an attribute of some object may be a function or class of the project, going by its name."""
         if self._callables is None:
             found = (match for path in self.files for match in _CALLABLE.findall(self.data(path)))
-            self._callables = frozenset(defined or stored for defined, stored in found)
+            self._callables = frozenset(defined or stored or bound for defined, stored, bound in found)
         return name.encode() in self._callables
 
     def without_imports(self, path: str) -> bytes:

@@ -55,12 +55,12 @@ Key = tuple[Any, ...]
 T = TypeVar("T")
 
 MOST_CANDIDATES = 24
-DEEPEST = 50
+DEEPEST = 30
 """Evaluations inside one another before an answer is UNKNOWN."""
 DEEPEST_CALL = 7
 SMALL = 200
 """Evaluations, the same one counted wherever it is needed, for an answer that is kept from question to question."""
-MOST_LARGE = 300
+MOST_LARGE = 60
 """Larger answers for one question; a program that needs more is not understood."""
 
 _OF_A_QUESTION = ("_cost", "_large", "_height", "_is_whole", "_cut_at", "_depth", "_memo", "_provisional", "_running")

@@ -163,6 +163,14 @@ class Module:
                             self._names[meant][other] = None
         return [name, *self._names.get(name, ())]
 
+    def all_names_of(self, names: frozenset[str]) -> frozenset[str]:
+        """Some names and all other names under which the module imports or keeps what they stand for."""
+        key = ("all names", names)
+        known: frozenset[str] | None = self.memo.get(key)
+        if known is None:
+            known = self.memo[key] = names.union(*(self.names_of(name) for name in names))
+        return known
+
     def reference(self, definition: Any) -> ast.expr:
         """A name that stands for a function or class right behind its definition."""
         known: ast.expr | None = getattr(definition, "_torchmp_reference", None)
