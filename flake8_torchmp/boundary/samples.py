@@ -181,8 +181,10 @@ def given_to(evaluator: Evaluator, values: Sequence[Value], depth: int = 0) -> I
 
 
 def missing_samples(evaluator: Evaluator, method: Function, frame: Frame) -> Iterator[NoSample]:
-    """Where a sample method, or a helper whose result it returns, gives None."""
-    yield from _Search(evaluator).function(method.scope, frame, 0)
+    """Where a sample method, or a helper whose result it returns or yields, gives None."""
+    search = _Search(evaluator)
+    find = search.stream if method.scope.name == "__iter__" else search.function
+    yield from find(method.scope, frame, 0)
 
 
 class _Search:
@@ -205,12 +207,38 @@ class _Search:
         if not _leaves(node.body, lambda call: self._never_returns(call, frame)):
             yield NoSample(node, scope.module, f"{scope.name}() can end without a return")
 
+    def stream(self, scope: Scope, frame: Frame, depth: int) -> Iterator[NoSample]:
+        """Where a generator, or one that it hands out, yields None."""
+        if id(scope) in self.seen or not isinstance(scope.node, ast.FunctionDef) or depth > DEEPEST:
+            return
+        self.seen.add(id(scope))
+        for node in body_nodes(scope.node, nested=False):
+            if not isinstance(node, ast.Yield | ast.YieldFrom | ast.Return):
+                continue
+            if isinstance(node, ast.Yield):
+                if not self._is_excluded(node, scope, frame):
+                    value = node.value or ast.copy_location(ast.Constant(None), node)
+                    yield from self._expression(value, scope, frame, node, depth)
+            elif isinstance(node.value, ast.Call) and isinstance(node, ast.YieldFrom) is scope.is_generator:
+                for inner in self._entered(node.value, scope, frame):
+                    if inner.scope.is_generator:
+                        yield from self.stream(inner.scope, inner, depth + 1)
+
+    def _entered(self, node: ast.Call, scope: Scope, frame: Frame) -> Iterator[Frame]:
+        """The project's functions that a call runs."""
+        for callee in self.evaluator.values(node.func, self.evaluator.frame_in(scope.module.scope_of(node), frame)):
+            if isinstance(callee, Function | Method):
+                inner = self.evaluator.enter(callee, self.evaluator.arguments(node, frame))
+                if inner is not None:
+                    yield inner
+
     def _expression(
         self, node: ast.expr, scope: Scope, frame: Frame, statement: ast.AST, depth: int
     ) -> Iterator[NoSample]:
         if isinstance(node, ast.Constant):
             if node.value is None:
-                yield NoSample(statement, scope.module, f"{scope.name}() returns None")
+                verb = "yields" if isinstance(statement, ast.Yield) else "returns"
+                yield NoSample(statement, scope.module, f"{scope.name}() {verb} None")
         elif isinstance(node, ast.Tuple | ast.List):
             for element in node.elts:
                 yield from self._expression(element, scope, frame, statement, depth)
@@ -226,7 +254,7 @@ class _Search:
                 yield from self._expression(keyword.value, scope, frame, statement, depth)
         elif isinstance(node, ast.Call):
             yield from self._called(node, scope, frame, depth)
-        elif isinstance(node, ast.Name) and not self._is_asked_for(node.id, statement):
+        elif isinstance(node, ast.Name) and not self._is_asked_for(node.id, node):
             yield from self._variable(node, scope, frame, statement, depth)
 
     def _never_returns(self, node: ast.Call, frame: Frame, depth: int = 2) -> bool:
@@ -274,7 +302,7 @@ class _Search:
         bindings = reaching(scope.bindings[node.id], node, scope, scope.module.scope_of(node))
         known = {(ast.unparse(fact.test), fact.holds) for fact in _facts(statement)}
         for binding in bindings:
-            if binding.kind != "assign" or binding.value is None or binding.path or depth > DEEPEST:
+            if binding.kind not in ("assign", "unpack") or binding.value is None or depth > DEEPEST:
                 continue
             others = [other for other in bindings if other is not binding]
             if any(
@@ -287,10 +315,28 @@ class _Search:
                 if self._keeps_none(node.id, binding.value, scope, frame, statement):
                     yield NoSample(statement, scope.module, f"{scope.name}() returns None in it")
                 continue
-            if isinstance(binding.value, ast.Constant) and _is_looped_away(node.id, scope):
+            if _is_looped_away(node.id, scope):
                 continue
-            if not isinstance(binding.value, ast.Name):
+            if binding.path:
+                yield from self._unpacked(binding.value, binding.path, scope, frame, depth)
+            elif not isinstance(binding.value, ast.Name):
                 yield from self._expression(binding.value, scope, frame, statement, depth + 1)
+
+    def _unpacked(
+        self, node: ast.expr, path: tuple[int, ...], scope: Scope, frame: Frame, depth: int
+    ) -> Iterator[NoSample]:
+        """`box, points = self.detect(face)`, where a helper has None at that place of what it returns."""
+        if len(path) != 1 or path[0] < 0 or depth >= DEEPEST:
+            return
+        if isinstance(node, ast.Tuple) and isinstance(node.elts[path[0]], ast.Constant):
+            yield from self._expression(node.elts[path[0]], scope, frame, node, depth + 1)
+        for inner in self._entered(node, scope, frame) if isinstance(node, ast.Call) else ():
+            for statement in inner.scope.returns:
+                given = statement.value
+                if isinstance(given, ast.Tuple) and path[0] < len(given.elts):
+                    part = given.elts[path[0]]
+                    if isinstance(part, ast.Constant) and not self._is_excluded(statement, inner.scope, inner):
+                        yield from self._expression(part, inner.scope, inner, statement, depth + 1)
 
     def _keeps_none(self, name: str, made: ast.Dict, scope: Scope, frame: Frame, statement: ast.AST) -> bool:
         """Whether an entry of a dict that is filled step by step can be None in the end."""
@@ -319,10 +365,10 @@ class _Search:
                 return True
         return False
 
-    def _is_asked_for(self, name: str, statement: ast.AST) -> bool:
+    def _is_asked_for(self, name: str, use: ast.AST) -> bool:
         """Whether a test of a variable stands before it is returned."""
         return any(
-            isinstance(part, ast.Name) and part.id == name for fact in _facts(statement) for part in ast.walk(fact.test)
+            isinstance(part, ast.Name) and part.id == name for fact in _facts(use) for part in ast.walk(fact.test)
         )
 
     def _is_excluded(self, node: ast.AST, scope: Scope, frame: Frame) -> bool:

@@ -84,11 +84,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary import samples
+from flake8_torchmp.boundary import apis, samples
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.values import Function, Instance
 
 from . import rule
 
@@ -99,7 +100,7 @@ def none_sample(module: Module, model: Model) -> Iterator[Finding]:
         if crossing.parameter.role != "dataset" or not samples.is_collating(crossing, model.crossings):
             continue
         for instance in samples.given_to(model.evaluator, model.evaluator.of(crossing.source)):
-            method = classes.find_method(model.outline, instance.cls, "__getitem__")
+            method = _sampling(model, instance)
             if method is None:
                 continue
             frame = model.evaluator.frame(method.scope, None, method.closure, instance)
@@ -107,8 +108,15 @@ def none_sample(module: Module, model: Model) -> Iterator[Finding]:
                 if not samples.are_all_collated_by_default(model.crossings, instance.cls.scope):
                     break
                 message = (
-                    f"{instance.cls.scope.name}.__getitem__ can give None ({missing.text}), which its loader's default "
+                    f"{instance.cls.scope.name}.{method.scope.name} can give None ({missing.text}), which its loader's default "
                     "collate function refuses: return a sample or raise, or filter in a collate_fn"
                 )
                 way = [Step(module.path, crossing.call.lineno, crossing.text)]
                 yield model.finding("TMP601", message, missing.node, missing.module, way)
+
+
+def _sampling(model: Model, instance: Instance) -> Function | None:
+    """The method that gives a dataset's samples."""
+    bases = classes.library_bases(model.outline, instance.cls)
+    name = "__iter__" if any(base in apis.ITERABLE_DATASETS for base in bases) else "__getitem__"
+    return classes.find_method(model.outline, instance.cls, name)
