@@ -40,6 +40,7 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis
 from .crossings import Crossing, Crossings
+from .workers import WorkerFunction
 
 COLLATING = frozenset(
     "torch.utils.data.DataLoader torch.utils.data.dataloader.DataLoader "
@@ -77,6 +78,21 @@ def loaders_of(crossings: Crossings, cls: Scope) -> Iterator[Crossing]:
                 for hanging in crossing.hanging
             ):
                 yield crossing
+
+
+def frames_of_given(crossings: Crossings, worker: WorkerFunction) -> list[Frame]:
+    """A dataset's method as it runs for each object that a loader with workers is seen to be given."""
+    receiver, scope = worker.receiver, worker.scope
+    if worker.kind != "dataset" or not isinstance(receiver, Instance):
+        return []
+    given = {
+        hanging.value.key: hanging.value
+        for crossing in loaders_of(crossings, receiver.cls.scope)
+        for hanging in (crossing.hanging if crossing.has_workers else ())
+        if isinstance(hanging.value, Instance) and hanging.value.cls.scope is receiver.cls.scope
+    }
+    closure = crossings.evaluator.frame_of(scope).closure
+    return [crossings.evaluator.frame(scope, None, closure, instance) for instance in given.values()]
 
 
 def is_collating(crossing: Crossing, crossings: Crossings) -> bool:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import parameters, receiver_name
+from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS, conditions
 from flake8_torchmp.semantics.module import (
@@ -34,7 +35,7 @@ from flake8_torchmp.semantics.values import (
     qualified,
 )
 
-from . import random_sources
+from . import apis, random_sources
 from .crossings import Crossing
 from .workers import ITERATION_METHODS, WorkerFunction, Workers
 
@@ -268,7 +269,7 @@ class Seeds:
         """An attribute that the parent sets, and no worker."""
         if isinstance(worker.receiver, Instance) and worker.kind == "process":
             return self._is_same_in_processes(name, worker.receiver.cls)
-        if not isinstance(worker.receiver, Instance) or worker.kind not in ("dataset", "collate"):
+        if not isinstance(worker.receiver, Instance) or worker.kind not in ("dataset", "collate", "initializer"):
             return False
         stored = False
         for cls in classes.project_classes(self.outline, worker.receiver.cls):
@@ -372,13 +373,27 @@ class Seeds:
             {c.call for c in found if c.api.kind == "process" and (target is None or _runs(c, target))}
         )
 
+    def has_one_worker(self, worker: WorkerFunction, module: Module) -> bool:
+        """Whether what an initializer prepares is known to be one process: there is no other to draw the same."""
+        made = [c for c in self.workers.crossings.of(module) if c.text == worker.reached_from]
+        return worker.kind == "initializer" and bool(made) and all(self._makes_one(crossing) for crossing in made)
+
+    def _makes_one(self, crossing: Crossing) -> bool:
+        index, name = (apis.LOADER_POSITIONS["num_workers"], "num_workers")
+        if crossing.api.kind != "loader":
+            index, name = 0, "max_workers" if crossing.api is apis.EXECUTOR else "processes"
+        evaluator = self.workers.evaluator
+        count = evaluator.arguments(crossing.call, crossing.frame).get(index, name)
+        values = evaluator.of(count) if count is not None else ()
+        return bool(values) and all(isinstance(v, Constant) and v.value == 1 and not is_choice(v) for v in values)
+
     def seeding_initializers(self, module: Module) -> Iterator[tuple[ast.Call, str]]:
         """Pools whose initializer is a library's function that seeds, with the arguments that all workers share."""
         if b"initargs" not in module.data:
             return
         seeders = dict(self.seeders_as_initializers(module))
         for crossing in self.workers.crossings.of(module):
-            if crossing.parameter.keyword != "initargs" or crossing.call not in seeders:
+            if crossing.parameter.keyword != "initargs" or crossing.call not in seeders or self._makes_one(crossing):
                 continue
             given = [value for value in self.workers.evaluator.of(crossing.source) if isinstance(value, Collection)]
             if any(value.entries for value in given):

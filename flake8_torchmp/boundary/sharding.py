@@ -9,7 +9,7 @@ from typing import Any
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame, has_receiver, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import conditions, facts
+from flake8_torchmp.semantics.flow import conditions, facts, facts_at
 from flake8_torchmp.semantics.module import (
     COMPREHENSIONS,
     FUNCTIONS,
@@ -303,9 +303,23 @@ class Sharding:
                 values = self.evaluator.of(source) if source is not None else ()
                 if source is None and crossing.has_workers:
                     return False
-                if not all(isinstance(v, Constant) and v.value in (0, 1, None) for v in values):
+                counts = [v for v in values if not self._is_for_others(v, cls)]
+                if not all(isinstance(v, Constant) and v.value in (0, 1, None) for v in counts):
                     return False
         return found
+
+    def _is_for_others(self, count: Value, cls: Class) -> bool:
+        """`0 if isinstance(dataset, IterableDataset) else 4`: four are for datasets of other classes."""
+        own = {base.rpartition(".")[2] for base in classes.library_bases(self.outline, cls)}
+        own |= {item.scope.name for item in classes.project_classes(self.outline, cls)}
+        return isinstance(count, Constant) and any(
+            not fact.holds
+            and isinstance(fact.test, ast.Call)
+            and last_name(fact.test.func) == "isinstance"
+            and len(fact.test.args) == 2
+            and last_name(fact.test.args[1]) in own
+            for fact in facts_at(count.node)
+        )
 
 
 class _Taint:

@@ -99,6 +99,8 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         call = model.seeds.constant(worker, fixed.get(worker.scope, frozenset()))
         if call is None or (worker.kind == "process" and not model.seeds.has_company(module, receiver=worker.receiver)):
             continue
+        if model.seeds.has_one_worker(worker, module):
+            continue
         if worker.kind in RANKS and model.workers.train_together(module):
             continue
         receiver = worker.receiver

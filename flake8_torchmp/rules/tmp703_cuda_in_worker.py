@@ -71,10 +71,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary import samples
 from flake8_torchmp.boundary.devices import counts_without_cuda, cuda_uses
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.module import Module, ancestors, up
+from flake8_torchmp.semantics.module import Module, ancestors, last_name, up
 from flake8_torchmp.semantics.values import Constant, Result, Text, Value
 
 from . import rule
@@ -85,10 +87,10 @@ def cuda_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     if counts_without_cuda(module):
         return
     for worker in model.workers.of(module):
-        if worker.kind not in ("dataset", "collate") or "fork" not in worker.methods:
+        is_of_loader = worker.kind in ("dataset", "collate") or "worker_init_fn" in worker.reached_from
+        if not is_of_loader or "fork" not in worker.methods:
             continue
-        frame = model.workers.frame_of(worker)
-        for node, device in cuda_uses(model.evaluator, worker.scope, frame):
+        for node, device in _uses(worker, model):
             if device is not None and (_is_given_by_parent(device, model) or counts_without_cuda(_origin(device))):
                 continue
             message = (
@@ -100,6 +102,14 @@ def cuda_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             yield model.finding("TMP703", message, node, worker.scope.module, way)
 
 
+def _uses(worker: WorkerFunction, model: Model) -> list[tuple[ast.Call, Value | None]]:
+    """The uses in one function, by the objects that loaders with workers are seen to be given."""
+    uses = list(cuda_uses(model.evaluator, worker.scope, model.workers.frame_of(worker)))
+    frames = samples.frames_of_given(model.crossings, worker) if uses else []
+    by_node = {use[0]: use for frame in frames for use in cuda_uses(model.evaluator, worker.scope, frame)}
+    return [by_node[node] for node, _ in uses if node in by_node] if frames else uses
+
+
 def _origin(device: Value) -> Module:
     """The module that names a device."""
     assert isinstance(device, Result | Constant | Text)
@@ -109,16 +119,13 @@ def _origin(device: Value) -> Module:
 def _is_given_by_parent(device: Value, model: Model) -> bool:
     """Whether a helper that both sides call is given the device by the parent, for itself."""
     for hop in device.way:
-        if hop.text.startswith("__init__(") and _is_thrown_away(hop.node):
-            return True
+        call = next((outer for outer in ancestors(hop.node) if isinstance(outer, ast.Call)), None)
+        if call is not None and last_name(call.func) == "partial":
+            continue  # the argument of what crosses
+        if hop.text.startswith("__init__(") and call is not None and isinstance(up(call), ast.Expr):
+            return True  # an object that nobody keeps: a test of how it is made
         if hop.text.endswith("=)") and not hop.text.startswith("__init__("):
             function = hop.module.scope_of(hop.node).enclosing_function()
             if function is None or not model.workers.runs(function):
                 return True
     return False
-
-
-def _is_thrown_away(argument: ast.AST) -> bool:
-    """Whether an object is made of an argument and kept by nobody: a test of how it is made."""
-    call = next((outer for outer in ancestors(argument) if isinstance(outer, ast.Call)), None)
-    return call is not None and isinstance(up(call), ast.Expr)
