@@ -107,9 +107,10 @@ def none_sample(module: Module, model: Model) -> Iterator[Finding]:
             for missing in list(samples.missing_samples(model.evaluator, method, frame)):
                 if not samples.are_all_collated_by_default(model.crossings, instance.cls.scope):
                     break
+                name = f"{instance.cls.scope.name}.{method.scope.name}"
                 message = (
-                    f"{instance.cls.scope.name}.{method.scope.name} can give None ({missing.text}), which its loader's default "
-                    "collate function refuses: return a sample or raise, or filter in a collate_fn"
+                    f"{name} can give None ({missing.text}), which its loader's default collate function refuses: "
+                    "return a sample or raise, or filter in a collate_fn"
                 )
                 way = [Step(module.path, crossing.call.lineno, crossing.text)]
                 yield model.finding("TMP601", message, missing.node, missing.module, way)
