@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import Parameter, has_receiver, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, conditions, facts, reaching
 from flake8_torchmp.semantics.module import (
@@ -47,6 +48,7 @@ CHANGING = frozenset(
     "builtins.setattr builtins.delattr numpy.copyto numpy.put numpy.fill_diagonal random.shuffle numpy.random.shuffle "
     "heapq.heappush heapq.heappop heapq.heapify bisect.insort".split()
 )
+COLLECTING = frozenset("add append appendleft extend insert".split())
 RANDOM = ("numpy.random.", "random.", "secrets.")
 RANDOM_TENSORS = frozenset(
     "torch.rand torch.randn torch.randint torch.randperm torch.normal torch.bernoulli torch.multinomial "
@@ -106,6 +108,17 @@ class State:
             assert isinstance(scope.node, FUNCTIONS)
             known = self._reads[id(scope)] = self._reads_among(body_nodes(scope.node), scope.module)
         yield from known
+
+    def read_by_default(self, scope: Scope) -> Iterator[tuple[ast.expr, Global]]:
+        """The reads of parameters whose default is a global, where a call leaves that in force."""
+        defaults = parameters(scope.node).values()  # type: ignore[arg-type]
+        for parameter in defaults:
+            if isinstance(parameter.default, ast.Name):
+                for load in scope.module.loads(parameter.name):
+                    inside = isinstance(load, ast.Name) and scope.module.scope_of(load).enclosing_function() is scope
+                    variable = self._by_default(load, scope.module) if isinstance(load, ast.Name) and inside else None
+                    if variable is not None:
+                        yield load, variable
 
     def names_in(self, scope: Scope) -> Iterator[tuple[ast.Name, Global]]:
         """The names of its own module that a function reads, whatever they stand for, in source order."""
@@ -244,6 +257,8 @@ class State:
     def seen_by(self, read: ast.expr, variable: Global) -> list[Mutation]:
         """The mutations of a variable that one read of it can show: `X.a` shows nothing of `X.b = 1`."""
         mutations = self.mutations(variable)
+        if isinstance(read, ast.Name) and self._by_default(read, variable.module) == variable:
+            return [mutation for mutation in mutations if mutation.kind == "changed"]  # it was bound before
         holder = up(read)
         if not isinstance(holder, ast.Attribute) or not any(mutation.attribute for mutation in mutations):
             return mutations
@@ -345,7 +360,22 @@ class State:
             value = binding.value
             if binding.kind == "assign" and isinstance(value, ast.Name) and self.of_name(value, module) == variable:
                 return True
-        return False
+        return self._by_default(name, module) == variable
+
+    def _by_default(self, name: ast.Name, module: Module) -> Global | None:
+        """`def add(word, vocab=VOCAB)`: the variable that a parameter is where a call leaves its default in force."""
+        scope = self.evaluator.scope_binding(name.id, module.scope_of(name))
+        if scope is None or not scope.is_function:
+            return None
+        parameter = parameters(scope.node).get(name.id)  # type: ignore[arg-type]
+        if parameter is None or not isinstance(parameter.default, ast.Name):
+            return None
+        module = scope.module
+        calls = module.calls.get(scope.name, ())
+        if calls and all(_gives(call, parameter, has_receiver(scope)) for call in calls):
+            return None
+        bound = reaching(scope.bindings[name.id], name, scope, module.scope_of(name))
+        return self.of_name(parameter.default, module) if any(b.kind == "parameter" for b in bound) else None
 
     def _through(self, reference: ast.expr, module: Module) -> Iterator[Mutation]:
         """What is done to a variable by way of a call: a setter of its object, or a function that it is given to."""
@@ -457,7 +487,9 @@ class State:
         """The variable that a local name is another name for."""
         scope = self.evaluator.scope_binding(name.id, module.scope_of(name))
         values = [b.value for b in scope.bindings[name.id] if b.kind == "assign"] if scope is not None else []
-        return self.of_name(values[0], module) if len(values) == 1 and isinstance(values[0], ast.Name) else None
+        if len(values) == 1 and isinstance(values[0], ast.Name):
+            return self.of_name(values[0], module)
+        return None if values else self._by_default(name, module)
 
     def _is_lazy(self, node: ast.AST, variable: Global, module: Module) -> bool:
         """Made once per process: where the variable is still None or empty, or has no such key."""
@@ -506,6 +538,17 @@ class State:
                 if self.phase(node, module) == "parent":
                     return True
         return False
+
+    def is_collected(self, node: ast.AST, variable: Global, workers: Workers, module: Module) -> bool:
+        """Whether an initializer adds to what the parent alone reads, and the parent never changes."""
+        if not isinstance(node, ast.Call) or last_name(node.func) not in COLLECTING:
+            return False
+        for worker in workers.of(module):
+            for read, found in self.read_by(worker.scope):
+                if found == variable and not self.is_changed_by_read(read, worker.scope.module):
+                    return False
+        functions = [m.module.scope_of(m.node).enclosing_function() for m in self.mutations(variable)]
+        return all(function is not None and workers.runs(function) for function in functions)
 
     # when: kept here for whoever asks about a variable and a moment together
 
@@ -589,6 +632,15 @@ def _attribute_of(change: Change) -> str:
     if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
         return target.attr
     return change.name if change.kind == "attribute" and isinstance(target, ast.Name) else ""
+
+
+def _gives(call: ast.Call, parameter: Parameter, shift: bool) -> bool:
+    """Whether a call gives an argument for a parameter, or may do so."""
+    if any(keyword.arg in (None, parameter.name) for keyword in call.keywords):
+        return True
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return True
+    return parameter.index is not None and len(call.args) > parameter.index - shift
 
 
 def _is_code(value: ast.expr | None) -> bool:

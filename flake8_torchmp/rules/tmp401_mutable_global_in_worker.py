@@ -105,6 +105,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import chain
 
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.state import Global, Mutation
@@ -120,7 +121,8 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
         if not worker.methods - {"fork"} and not model.keeps_workers(module):
             continue
-        for node, variable in model.state.read_by(worker.scope):
+        reads = chain(model.state.read_by(worker.scope), model.state.read_by_default(worker.scope))
+        for node, variable in reads:
             if not _is_state(variable, model) or model.state.is_changed_by_read(node, worker.scope.module):
                 continue
             if model.workers.is_of_program(worker, module):

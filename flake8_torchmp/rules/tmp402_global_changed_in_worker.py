@@ -100,8 +100,10 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
         changed = [item for item in model.state.changed_by(worker.scope) if model.state.is_variable(item[1])]
         read = [item for item in model.state.read_by(worker.scope) if model.state.is_primitive(item[1])]
-        if not (changed or read) or model.workers.sets_up(worker.scope):
+        if not (changed or read):
             continue
+        if model.workers.sets_up(worker.scope):
+            changed, read = [item for item in changed if model.state.is_collected(*item, model.workers, module)], []
         if model.workers.is_of_program(worker, module):
             continue
         known = [variable for _, variable in changed]
