@@ -18,7 +18,7 @@ from . import apis
 from .crossings import Crossings
 from .ecosystem import has_no_workers
 
-_TAKES = re.compile(rb"\bnext\(\s*iter\(|\b__next__\b")
+_TAKES = re.compile(rb"\bnext\(\s*iter\(|\b__next__\b|\bislice\(")
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 Loop = ast.For | ast.AsyncFor | ast.While
 
@@ -34,8 +34,10 @@ class Restart(NamedTuple):
 
 
 class _Taken(NamedTuple):
-    call: ast.Call
+    node: ast.expr
     loader: ast.expr
+    is_part: bool = False
+    """Several batches, the first ones each time."""
 
 
 class Restarts:
@@ -62,13 +64,27 @@ class Restarts:
         return self._known[module.path]
 
     def _search(self, module: Module) -> Iterator[Restart]:
+        for taken in self._all_taken(module):
+            self.evaluator.steps = 0
+            if self._is_repeated(taken.node, module):
+                yield from self._restart(taken, module)
+
+    def _all_taken(self, module: Module) -> Iterator[_Taken]:
         for call in [*module.calls_of("next"), *module.calls.get("__next__", ())]:
             taken = self._taken(call, module)
-            if taken is None:
-                continue
-            self.evaluator.steps = 0
-            if self._is_repeated(call, module):
-                yield from self._restart(taken, module)
+            if taken is not None:
+                yield taken
+        for call in module.calls_of("islice"):
+            if len(call.args) == 2 and _loop_around(call) is not None:
+                given, count = call.args
+                is_iterator = isinstance(given, ast.Call) and last_name(given.func) == "iter" and given.args
+                loader = given.args[0] if isinstance(given, ast.Call) and is_iterator else given
+                yield _Taken(call, loader, not isinstance(count, ast.Constant) or count.value != 1)
+        for function in module.functions:
+            for statement in module.scopes[function].returns:
+                loop = up(statement)
+                if isinstance(loop, ast.For) and statement in loop.body and isinstance(loop.iter, ast.Name):
+                    yield _Taken(loop.iter, loop.iter)  # `for batch in loader: return batch`
 
     def _taken(self, call: ast.Call, module: Module) -> _Taken | None:
         """`next(iter(loader))`, or `next(it)` right where `it = iter(loader)` was made."""
@@ -92,7 +108,7 @@ class Restarts:
             return _Taken(call, iterator.args[0])
         return None
 
-    def _is_repeated(self, call: ast.Call, module: Module) -> bool:
+    def _is_repeated(self, call: ast.expr, module: Module) -> bool:
         """Whether a loop takes one batch after the other so, itself or by a function that it calls."""
         comprehension = _comprehension_around(call)
         if comprehension is not None:
@@ -100,7 +116,7 @@ class Restarts:
             return not _names_in(call) & bound
         loop = _loop_around(call)
         if loop is not None:
-            return _takes_each_time(call, loop) and not self._iterates_loaders(loop, module)
+            return _takes_each_time(call, loop) and not self._iterates_loaders(loop, module, call)
         function = module.scope_of(call).enclosing_function()
         if function is None or _is_occasional(call):
             return False
@@ -112,10 +128,10 @@ class Restarts:
                 return True
         return False
 
-    def _iterates_loaders(self, loop: Loop, module: Module) -> bool:
+    def _iterates_loaders(self, loop: Loop, module: Module, but: ast.AST | None = None) -> bool:
         """A loop over epochs, which goes through a whole loader each time."""
         for node in ast.walk(loop):
-            if isinstance(node, ast.For) and node is not loop:
+            if isinstance(node, ast.For) and node is not loop and not any(part is but for part in ast.walk(node.iter)):
                 frame = self.evaluator.frame_at(node.iter, module)
                 iterated = [node.iter, *(node.iter.args if isinstance(node.iter, ast.Call) else ())]
                 if any(self._loader(v) for item in iterated for v in self.evaluator.values(item, frame)):
@@ -132,23 +148,37 @@ class Restarts:
                     return arguments
         return None
 
+    def _is_of_rows(self, arguments: Arguments) -> bool:
+        """Whether a loader's dataset is seen to be no stream: each iterator begins at its first sample."""
+        given = arguments.get(0, "dataset")
+        values = self.evaluator.of(given) if given is not None else ()
+        for value in values:
+            bases = classes.library_bases(self.evaluator, value.cls) if isinstance(value, Instance) else []
+            if isinstance(value, Result):
+                bases = [value.name.removesuffix("()")]
+            if not bases or any(base in apis.ITERABLE_DATASETS for base in bases):
+                return False
+        return bool(values)
+
     def _restart(self, taken: _Taken, module: Module) -> Iterator[Restart]:
-        for frame in self.evaluator.contexts(module.scope_of(taken.call)):
+        for frame in self.evaluator.contexts(module.scope_of(taken.node)):
             for value in self.evaluator.values(taken.loader, frame):
                 arguments = self._loader(value)
                 if arguments is None:
                     continue
                 has_workers = not has_no_workers(self.evaluator, arguments)
-                loop, made = _loop_around(taken.call), arguments.call
+                loop, made = _loop_around(taken.node), arguments.call
                 if isinstance(value, Instance) and value.arguments is not None:
                     made = value.arguments.call
+                if taken.is_part and not (_begins_alike(self.evaluator, arguments) and self._is_of_rows(arguments)):
+                    return
                 is_made_there = loop is not None and any(a is loop for a in ancestors(made))
                 if loop is not None and (_changes_with(taken.loader, loop, made) or _is_prepared(made, loop)):
                     return
                 if is_made_there and has_workers:
                     yield Restart(made, module, True, True)
                 elif not is_made_there and (has_workers or _begins_alike(self.evaluator, arguments)):
-                    yield Restart(taken.call, module, has_workers, False)
+                    yield Restart(taken.node, module, has_workers, False)
                 return
 
 
