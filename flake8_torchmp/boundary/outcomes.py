@@ -12,6 +12,10 @@ from flake8_torchmp.semantics.values import Function, Method, Partial, Value
 NOT_ASKING = frozenset("wait ready done running cancel cancelled".split())
 """Methods of AsyncResult and Future that never raise what the task raised."""
 
+NAMING = frozenset(("pids",))
+"""What only names the processes: nothing is asked by printing it."""
+TELLING = frozenset("print len str info debug warning log".split())
+
 ADDING = frozenset(("append", "appendleft", "add", "extend"))
 PASSING_ON = frozenset("tqdm trange enumerate list tuple set reversed as_completed track".split())
 """Calls whose iteration gives the handles that they were given."""
@@ -48,7 +52,7 @@ def _is_forgotten(
         return _is_forgotten(target.value, False, module, evaluator, not_asking)
     uses = _uses_of(target, module, evaluator)
     return uses is not None and all(
-        _asks_nothing(use, is_handle, module, not_asking)
+        _asks_nothing(use, is_handle, module, evaluator, not_asking)
         or (is_handle and _is_put_away(use, module, evaluator, not_asking))
         for use in uses
     )
@@ -94,11 +98,15 @@ def _uses_of(target: ast.expr, module: Module, evaluator: Evaluator) -> list[ast
     return None
 
 
-def _asks_nothing(use: ast.expr, is_handle: bool, module: Module, not_asking: frozenset[str]) -> bool:
+def _asks_nothing(
+    use: ast.expr, is_handle: bool, module: Module, evaluator: Evaluator, not_asking: frozenset[str]
+) -> bool:
     holder: Any = up(use)
     if isinstance(holder, ast.Attribute):
         call = up(holder)
         called = isinstance(call, ast.Call) and call.func is holder
+        if called and is_handle and holder.attr in NAMING:
+            return _is_told(call)
         return called and holder.attr in (not_asking if is_handle else ADDING)
     if isinstance(holder, ast.Subscript) and isinstance(holder.ctx, ast.Store) and holder.value is use:
         return not is_handle
@@ -107,19 +115,39 @@ def _asks_nothing(use: ast.expr, is_handle: bool, module: Module, not_asking: fr
         if name == "len":
             return True
         if name == "wait" and "wait" in not_asking:
-            return isinstance(up(holder), ast.Expr)
-        return name in PASSING_ON and not is_handle and _asks_nothing(holder, False, module, not_asking)
+            return _is_wait_forgotten(up(holder), module, evaluator, not_asking)
+        return name in PASSING_ON and not is_handle and _asks_nothing(holder, False, module, evaluator, not_asking)
     if is_handle:
         return False
     if isinstance(holder, ast.For | ast.AsyncFor) and holder.iter is use:
-        return _loop_asks_nothing(holder.target, holder, use, module, not_asking)
+        return _loop_asks_nothing(holder.target, holder, use, module, evaluator, not_asking)
     if isinstance(holder, ast.comprehension) and holder.iter is use:
-        return _loop_asks_nothing(holder.target, up(holder), use, module, not_asking)
+        return _loop_asks_nothing(holder.target, up(holder), use, module, evaluator, not_asking)
     return False
 
 
+def _is_wait_forgotten(holder: Any, module: Module, evaluator: Evaluator, not_asking: frozenset[str]) -> bool:
+    """`wait(futures)`, and `done, pending = wait(futures)` where nobody asks what is done."""
+    if isinstance(holder, ast.Assign) and isinstance(holder.targets[0], ast.Tuple):
+        parts = holder.targets[0].elts
+        return all(_is_forgotten(part, False, module, evaluator, not_asking) for part in parts)
+    return isinstance(holder, ast.Expr)
+
+
+def _is_told(call: ast.AST | None) -> bool:
+    holder = up(call) if call is not None else None
+    return isinstance(holder, ast.FormattedValue | ast.Expr) or (
+        isinstance(holder, ast.Call) and last_name(holder.func) in TELLING
+    )
+
+
 def _loop_asks_nothing(
-    target: ast.expr, loop: Any, iterated: ast.expr, module: Module, not_asking: frozenset[str]
+    target: ast.expr,
+    loop: Any,
+    iterated: ast.expr,
+    module: Module,
+    evaluator: Evaluator,
+    not_asking: frozenset[str],
 ) -> bool:
     counted = isinstance(iterated, ast.Call) and last_name(iterated.func) == "enumerate"
     if counted and isinstance(target, ast.Tuple) and len(target.elts) == 2:
@@ -127,7 +155,8 @@ def _loop_asks_nothing(
     if not isinstance(target, ast.Name):
         return False
     inside = {id(part) for part in ast.walk(loop)}
-    return all(_asks_nothing(use, True, module, not_asking) for use in module.loads(target.id) if id(use) in inside)
+    uses = [use for use in module.loads(target.id) if id(use) in inside]
+    return all(_asks_nothing(use, True, module, evaluator, not_asking) for use in uses)
 
 
 def handles_its_failures(value: Value) -> bool:

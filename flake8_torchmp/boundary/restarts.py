@@ -116,7 +116,7 @@ class Restarts:
             return not _names_in(call) & bound
         loop = _loop_around(call)
         if loop is not None:
-            return _takes_each_time(call, loop) and not self._iterates_loaders(loop, module, call)
+            return _takes_each_time(call, loop) and not self._iterates_loaders(loop, module)
         function = module.scope_of(call).enclosing_function()
         if function is None or _is_occasional(call):
             return False
@@ -128,10 +128,10 @@ class Restarts:
                 return True
         return False
 
-    def _iterates_loaders(self, loop: Loop, module: Module, but: ast.AST | None = None) -> bool:
+    def _iterates_loaders(self, loop: Loop, module: Module) -> bool:
         """A loop over epochs, which goes through a whole loader each time."""
         for node in ast.walk(loop):
-            if isinstance(node, ast.For) and node is not loop and not any(part is but for part in ast.walk(node.iter)):
+            if isinstance(node, ast.For) and node is not loop and not _is_part(node.iter):
                 frame = self.evaluator.frame_at(node.iter, module)
                 iterated = [node.iter, *(node.iter.args if isinstance(node.iter, ast.Call) else ())]
                 if any(self._loader(v) for item in iterated for v in self.evaluator.values(item, frame)):
@@ -210,6 +210,10 @@ def _is_prepared(made: ast.AST, loop: Loop) -> bool:
 
 def _names_in(node: ast.AST) -> set[str]:
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
+
+
+def _is_part(iterated: ast.expr) -> bool:
+    return isinstance(iterated, ast.Call) and last_name(iterated.func) == "islice"
 
 
 def _begins_alike(evaluator: Evaluator, arguments: Arguments) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
-from flake8_torchmp.semantics.calls import Frame, parameters, receiver_name
+from flake8_torchmp.semantics.calls import Arguments, Frame, parameters, receiver_name
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, conditions, facts, never_continues, reaching
@@ -120,23 +120,26 @@ def are_all_collated_by_default(crossings: Crossings, cls: Scope) -> bool:
 
 def may_be_sampled_in_parent(crossings: Crossings, cls: Class) -> bool:
     """Whether a dataset's loaders may have no workers, or the parent is seen to ask it for samples itself."""
+    evaluator = crossings.evaluator
     loaders = list(loaders_of(crossings, cls.scope))
     return (
         not loaders
-        or any(_may_have_none(crossings.evaluator, c) for c in loaders)
+        or any(_may_have_none(evaluator, evaluator.arguments(c.call, c.frame)) for c in loaders)
         or any(_is_sampled_by(crossings, cls))
     )
 
 
 def may_be_collated_in_parent(crossings: Crossings, function: Scope) -> bool:
     """Whether a loader that may have no workers collates by a function, or by an object with that method."""
-    codebase = crossings.evaluator.codebase
-    for path in codebase.users([function.module.path]):
-        module = codebase.module(path) if codebase.matches(path, _COLLATE) else None
-        for crossing in crossings.of(module) if module is not None else ():
-            if crossing.parameter.keyword == "collate_fn" and _may_have_none(crossings.evaluator, crossing):
-                for hanging in crossing.hanging:
-                    value = hanging.value.callee if isinstance(hanging.value, Partial) else hanging.value
+    evaluator = crossings.evaluator
+    for path in evaluator.codebase.users([function.module.path]):
+        module = evaluator.codebase.module(path) if evaluator.codebase.matches(path, _COLLATE) else None
+        for call in crossings.calls(module) if module is not None else ():
+            place = next((p.position for p in call.api.parameters if p.keyword == "collate_fn"), None)
+            given = call.arguments.get(place, "collate_fn") if call.api.kind == "loader" else None
+            if given is not None and _may_have_none(evaluator, call.arguments):
+                for value in evaluator.of(given):
+                    value = value.callee if isinstance(value, Partial) else value
                     value = value.function if isinstance(value, Method) else value
                     if isinstance(value, Instance):
                         value = classes.find_method(crossings.outline, value.cls, "__call__") or value
@@ -145,8 +148,8 @@ def may_be_collated_in_parent(crossings: Crossings, function: Scope) -> bool:
     return False
 
 
-def _may_have_none(evaluator: Evaluator, crossing: Crossing) -> bool:
-    count = evaluator.arguments(crossing.call, crossing.frame).get(apis.LOADER_POSITIONS["num_workers"], "num_workers")
+def _may_have_none(evaluator: Evaluator, arguments: Arguments) -> bool:
+    count = arguments.get(apis.LOADER_POSITIONS["num_workers"], "num_workers")
     values = evaluator.of(count) if count is not None else ()
     return not values or any(not isinstance(v, Constant) or not v.value or is_choice(v) for v in values)
 
