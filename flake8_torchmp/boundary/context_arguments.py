@@ -9,7 +9,7 @@ from typing import NamedTuple
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.values import Constant, External, Source, Value
+from flake8_torchmp.semantics.values import Constant, External, Result, Source, Value
 
 from .apis import PRIMITIVES
 from .crossings import Call, Crossings
@@ -74,7 +74,7 @@ class ContextArguments:
         if source is not None and any(is_context(value) for value in values) and _is_told_apart(source, values):
             return
         for value in values:
-            if kind in ("executor", "pool") and isinstance(value, Constant) and isinstance(value.value, str):
+            if kind in ("executor", "pool") and _is_name(value):
                 problem = "text"
             elif kind == "loader" and isinstance(value, External) and value.name in MODULES:
                 problem = "module"
@@ -90,6 +90,13 @@ class ContextArguments:
             source = arguments.keywords.get(keyword)
             if source is not None and keyword != taken:
                 yield BadContext("keyword", keyword, node, frame, name, source, taken)
+
+
+def _is_name(value: Value) -> bool:
+    """Whether a value is text, the name of the method in force among it."""
+    if isinstance(value, Result):
+        return mp_name(value.callee) == "get_start_method" and value.arguments.get(0, "allow_none") is None
+    return isinstance(value, Constant) and isinstance(value.value, str)
 
 
 def _calls_with_keyword(module: Module) -> Iterator[ast.Call]:

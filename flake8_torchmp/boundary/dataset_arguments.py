@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments, Frame, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import FUNCTIONS, Binding, Module, last_name, root_name, up
+from flake8_torchmp.semantics.module import FUNCTIONS, Binding, Module, dotted, last_name, root_name, up
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
@@ -135,10 +135,15 @@ class DatasetArguments:
         for name, source in self._given(cls, arguments):
             if self.paths.is_path_parameter(cls, name) and self._may_be_path(source):
                 yield DatasetArgument(cls.scope.name, name, source, module, _line(arguments))
+            for field in _fields_read(cls, name):
+                inner = _field_of(source, field)
+                if self.paths.is_path_parameter(cls, f"{name}.{field}") and self._may_be_path(inner):
+                    yield DatasetArgument(cls.scope.name, f"{name}.{field}", inner, module, _line(arguments))
 
     def _may_be_path(self, source: Source) -> bool:
         """Whether an argument can be a relative path, as far as definitions alone tell."""
-        frame = self.outline.frame_at(source.node, source.frame.module)
+        place = source.node.value if isinstance(source.node, ast.Attribute) else source.node
+        frame = self.outline.frame_at(place, source.frame.module)
         return any(
             isinstance(value, Unknown | Result | Collection | Text)
             or (isinstance(value, Constant) and isinstance(value.value, str) and is_relative(value.value))
@@ -169,6 +174,27 @@ class DatasetArguments:
             elif parameter.default is not None and not arguments.is_open:
                 assert init.closure is not None
                 yield name, Source(parameter.default, init.closure)
+
+
+def _fields_read(cls: Class, name: str) -> tuple[str, ...]:
+    """What a dataset reads of an object that its constructor is given: `config.root`, `self.config.root`."""
+    memo, key = cls.scope.module.memo, ("fields read", cls.node)
+    if key not in memo:
+        inits = [node for node in cls.node.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
+        memo[key] = (
+            [(dotted(node.value), node.attr) for node in ast.walk(cls.node) if isinstance(node, ast.Attribute)],
+            [node for init in inits for node in ast.walk(init) if isinstance(node, ast.Assign)],
+        )
+    read, assigned = memo[key]
+    holders = {dotted(node.targets[0]) for node in assigned if dotted(node.value) == name} | {name}
+    return tuple(dict.fromkeys(field for holder, field in read if holder in holders and holder))
+
+
+def _field_of(source: Source, field: str) -> Source:
+    memo, key = source.frame.module.memo, ("field", source.node, field)
+    if key not in memo:
+        memo[key] = ast.copy_location(ast.Attribute(source.node, field, ast.Load()), source.node)
+    return Source(memo[key], source.frame)
 
 
 def _is_looked_up(node: ast.expr) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics import builtin, classes
+from flake8_torchmp.semantics import builtin, classes, containers
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module, dotted
@@ -86,6 +86,8 @@ class Hangings:
         elif isinstance(value, Member):
             if value.name in ("value", "[…]") and isinstance(value.owner, Result) and _is_shared(value.owner):
                 return  # the number in a Value
+            if builtin.is_record(value.owner):
+                return  # a field of it
             yield value.owner, f".{value.name}"
         elif isinstance(value, Result) and ecosystem.is_view(value):
             if ecosystem.keeps_function(value):
@@ -142,6 +144,8 @@ class Hangings:
                 yield inner, f".{name}"
         for inner in classes.poured(evaluator, value):
             yield inner, ".…"
+        for inner in containers.elements(evaluator, value):
+            yield inner, "[…]"
         for base, arguments in classes.library_init(evaluator, value):
             yield from self._arguments_of(arguments, base.rpartition(".")[2])
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, Place, Scope, body_nodes, last_name
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, Place, Scope, body_nodes, dotted, last_name
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
@@ -278,7 +278,7 @@ class _Flow:
             return False
         self.seen.add(key)
         assignments, calls, mentioned = _assignments_and_calls(scope)
-        if not names and (self.attributes | self.makers).isdisjoint(mentioned):
+        if not names and self._kept().isdisjoint(mentioned):
             return False
         names = set(names)
         receiver = receiver_name(scope)
@@ -286,9 +286,12 @@ class _Flow:
             self._assign(targets, value, names, receiver)
         return any(self._call(node, scope, names, receiver, depth) for node in calls)
 
+    def _kept(self) -> set[str]:
+        return self.makers.union(name.rpartition(".")[2] for name in self.attributes)
+
     def _returns(self, scope: Scope) -> bool:
         assignments, _, mentioned = _assignments_and_calls(scope)
-        if not scope.returns or (self.attributes | self.makers).isdisjoint(mentioned):
+        if not scope.returns or self._kept().isdisjoint(mentioned):
             return False
         names: set[str] = set()
         kept = set(self.attributes)
@@ -304,22 +307,35 @@ class _Flow:
                 for inner, part in zip(target.elts, value.elts, strict=True):
                     self._assign([inner], part, names, receiver)
             elif isinstance(target, ast.Name):
+                names.update(f"{target.id}.{field}" for field in self._fields(value, names, receiver))
                 if self._carries(value, names, receiver):
                     names.add(target.id)
                 elif self._resolves(value, names, receiver):
                     names.discard(target.id)
             elif isinstance(target, ast.Attribute) and _is_attribute(target, receiver):
+                self.attributes.update(f"{target.attr}.{field}" for field in self._fields(value, names, receiver))
                 if self._resolves(value, names, receiver):
                     self.attributes.discard(target.attr)
                 elif self._carries(value, names, receiver):
                     self.attributes.add(target.attr)
+
+    def _fields(self, value: ast.expr, names: set[str], receiver: str) -> list[str]:
+        """The fields of an object that hold the path: of `config`, where `config.root` does."""
+        if not isinstance(value, ast.Name | ast.Attribute):
+            return []
+        text = f"{dotted(value)}."
+        known = [*names, *(f"{receiver or 'self'}.{name}" for name in self.attributes)]
+        return [name.removeprefix(text) for name in known if name.startswith(text)]
 
     def _carries(self, node: ast.expr, names: set[str], receiver: str) -> bool:
         """Whether an expression is the path, or begins with it."""
         if isinstance(node, ast.Name):
             return node.id in names
         if isinstance(node, ast.Attribute):
-            return _is_attribute(node, receiver) and node.attr in self.attributes | self.makers
+            if _is_attribute(node, receiver):
+                return node.attr in self.attributes | self.makers
+            text = dotted(node)
+            return text in names or text.removeprefix(f"{receiver or 'self'}.") in self.attributes
         if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
             return self._carries(node.elt, names, receiver)
         if isinstance(node, ast.Subscript):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.callees import may_run_project
-from flake8_torchmp.semantics.calls import Arguments, Frame
+from flake8_torchmp.semantics.calls import Arguments, Frame, is_property
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import (
     COMPREHENSIONS,
@@ -92,13 +92,37 @@ class Starts:
         self.look_from(module)
         frame = self.evaluator.frame_of(module.scope)
         for node in import_nodes(module):
-            if not self.may_matter(node, module) or is_guarded(self.evaluator, node, module):
+            runs = isinstance(node, ast.Attribute) and self._may_run_property(node, module)
+            if not (runs or self.may_matter(node, module)) or is_guarded(self.evaluator, node, module):
                 continue
             inner = self.evaluator.frame_in(module.scope_of(node), frame)
-            start = self.of_node(node, inner, 0)
+            start = self._reading(node, inner) if isinstance(node, ast.Attribute) else self.of_node(node, inner, 0)
             if start is not None:
                 yield node, start
         yield from self._decorated(module)
+
+    def _may_run_property(self, node: ast.Attribute, module: Module) -> bool:
+        """Whether reading an attribute runs a property that can start processes, from definitions alone."""
+        is_called = isinstance(parent := up(node), ast.Call) and parent.func is node
+        if is_called or not isinstance(node.ctx, ast.Load) or not self.evaluator.codebase.may_define(node.attr):
+            return False
+        frame = self.outline.frame_at(node, module)
+        found = [self._property(value, node.attr) for value in self.outline.values(node.value, frame)]
+        return any(method and self.can_start(method.scope, self._with_loaders) for method in found)
+
+    def _property(self, value: Value, name: str) -> Function | None:
+        method = classes.find_method(self.outline, value.cls, name) if isinstance(value, Instance) else None
+        return method if method is not None and is_property(method.scope.node) else None  # type: ignore[arg-type]
+
+    def _reading(self, node: ast.Attribute, frame: Frame) -> Start | None:
+        """The start in a property of the project that is read."""
+        for value in self.evaluator.values(node.value, frame):
+            method = self._property(value, node.attr)
+            if method is not None:
+                start = self.inside(self.evaluator.frame(method.scope, None, method.closure, value), 1)
+                if start is not None:
+                    return start
+        return None
 
     def look_from(self, module: Module) -> bool:
         """Before a run of a program that begins in a module: whether it can have loaders."""

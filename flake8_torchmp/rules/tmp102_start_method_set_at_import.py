@@ -73,7 +73,7 @@ from flake8_torchmp.boundary.methods import mp_name
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.flow import caught_around, conditions
-from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.module import Module, last_name
 from flake8_torchmp.semantics.values import Constant
 
 from . import rule
@@ -132,7 +132,11 @@ def _runs_at_import(call: ast.Call, module: Module, model: Model) -> bool:
         for node, place in model.state.references(current):
             if is_guarded(model.evaluator, node, place) or not CATCHING.isdisjoint(caught_around(node)):
                 continue
-            if not isinstance(node, ast.Name | ast.Attribute) or not model.is_called(node):
+            if isinstance(node, ast.Name | ast.Attribute):
+                runs = model.is_called(node)
+            else:
+                runs = current.name in map(_decorating, getattr(node, "decorator_list", ()))
+            if not runs:
                 continue
             caller = place.scope_of(node).enclosing_function()
             if caller is None:
@@ -142,3 +146,8 @@ def _runs_at_import(call: ast.Call, module: Module, model: Model) -> bool:
                 seen.add(id(caller))
                 pending.append(caller)
     return False
+
+
+def _decorating(decorator: ast.expr) -> str:
+    """The name of the function that runs where something is decorated."""
+    return last_name(decorator.func if isinstance(decorator, ast.Call) else decorator)

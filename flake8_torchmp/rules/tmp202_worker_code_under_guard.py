@@ -45,7 +45,6 @@ if __name__ == "__main__":
 
 ## What it does not see
 - A class that reaches a worker inside of a value that it cannot follow: out of a file, a registry, `getattr`.
-- A member of an Enum that is defined under the guard.
 - Names that are imported under the guard are fine, since a worker finds them in their own module, and are not reported.
 - What a process of a known fork context gets is not reported.
 
@@ -56,13 +55,15 @@ single files with per-file-ignores.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.guards import is_guarded
+from flake8_torchmp.boundary.made_classes import class_maker, enumeration
 from flake8_torchmp.boundary.model import HandedOver, Model
-from flake8_torchmp.findings import Finding
+from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.module import DEFINITIONS, Module
-from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Value
+from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Result
 
 from . import rule
 
@@ -70,35 +71,63 @@ from . import rule
 @rule("TMP202", "worker-code-under-guard", fix="safe or unsafe")
 def worker_code_under_guard(module: Module, model: Model) -> Iterator[Finding]:
     for handed in model.handed_over(module):
-        definition = _definition(handed.value)
-        if definition is None or not handed.is_imported_again:
+        if not handed.is_imported_again:
+            continue
+        definition = _definition(handed, model)
+        if definition is None:
+            yield from _made_by_call(handed, model)
             continue
         scope = definition.scope
         if scope.parent is None or not scope.parent.is_module or not isinstance(scope.node, DEFINITIONS):
             continue
         bindings = scope.module.scope.bindings[scope.name]
         if all(is_guarded(model.evaluator, binding.node, scope.module) for binding in bindings):
-            yield _finding(handed, definition, model)
+            kind = "class" if isinstance(definition, Class) else "function"
+            node, place = model.reference(handed, definition)
+            notes = model.notes(handed, definition)
+            repair = model.repair("local_to_module", definition.node, scope.module, **notes)
+            name = f"{kind} {scope.name}"
+            yield _finding(name, definition.node, scope.module, node, place, handed, model, repair)
 
 
-def _definition(value: Value) -> Function | Class | None:
+def _definition(handed: HandedOver, model: Model) -> Function | Class | None:
+    value = handed.value
     if isinstance(value, Function) and value.scope.parent is not None and value.scope.parent.is_class:
         return Class(value.scope.parent, None)  # a static method goes by the name of its class
     if isinstance(value, Function | Class):
         return value
     if isinstance(value, Instance):
         return value.cls
-    return value.function if isinstance(value, Method) and isinstance(value.receiver, Class) else None
+    if isinstance(value, Method):
+        return value.function if isinstance(value.receiver, Class) else None
+    return enumeration(model.evaluator, value)
 
 
-def _finding(handed: HandedOver, definition: Function | Class, model: Model) -> Finding:
-    node, module = model.reference(handed, definition)
-    kind = "class" if isinstance(definition, Class) else "function"
+def _made_by_call(handed: HandedOver, model: Model) -> Iterator[Finding]:
+    """An object of a class that a call makes: `Job = namedtuple("Job", "size")`."""
+    maker = class_maker(handed.value)
+    if maker is None:
+        return
+    call, module = maker.arguments.call, maker.arguments.frame.module
+    if module.scope_of(call).is_module and is_guarded(model.evaluator, call, module):
+        used = handed.value.arguments if isinstance(handed.value, Result) else maker.arguments
+        yield _finding("the class", call, module, used.call, used.frame.module, handed, model, None)
+
+
+def _finding(
+    name: str,
+    definition: ast.AST,
+    module: Module,
+    node: ast.AST,
+    place: Module,
+    handed: HandedOver,
+    model: Model,
+    repair: Repair | None,
+) -> Finding:
+    line = getattr(definition, "lineno", 1)
     message = (
-        f"{kind} {definition.scope.name} is defined under the main guard, so workers cannot find it when "
-        f"{handed.place[2]} hands it over (spawn, forkserver): define it at module level"
+        f"{name} is defined under the main guard, so workers cannot find it when {handed.place[2]} hands it over "
+        "(spawn, forkserver): define it at module level"
     )
-    cause = f"{definition.scope.module.path}:{definition.node.lineno}"
-    notes = model.notes(handed, definition)
-    repair = model.repair("local_to_module", definition.node, definition.scope.module, **notes)
-    return model.finding("TMP202", message, node, module, model.steps(handed.way, handed.place), cause, repair)
+    way = model.steps(handed.way, handed.place)
+    return model.finding("TMP202", message, node, place, way, f"{module.path}:{line}", repair)

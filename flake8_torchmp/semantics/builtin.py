@@ -56,6 +56,8 @@ MAPPINGS = frozenset(("builtins.dict", "collections.OrderedDict", "types.Mapping
 ATTRIBUTES_OF = frozenset("builtins.vars dataclasses.asdict attr.asdict attrs.asdict".split())
 STACKS = frozenset(("contextlib.ExitStack()", "contextlib.AsyncExitStack()"))
 ENTERING = frozenset(("enter_context", "enter_async_context"))
+RECORD_MAKERS = frozenset(("collections.namedtuple", "typing.NamedTuple", "dataclasses.make_dataclass"))
+"""Calls that give a class whose objects keep what they are made with."""
 RECORDS = frozenset(
     "types.SimpleNamespace argparse.Namespace easydict.EasyDict addict.Dict munch.Munch ml_collections.ConfigDict "
     "omegaconf.OmegaConf.create dotmap.DotMap box.Box".split()
@@ -275,10 +277,15 @@ def _unknown(source: Source) -> Source:
     return Source(memo[key], source.frame)
 
 
+def is_record(value: Value) -> bool:
+    """An object of a class that a call made: `Job(2)` after `Job = namedtuple("Job", "size")`."""
+    return isinstance(value, Result) and isinstance(value.callee, Result) and value.callee.name in RECORD_MAKERS
+
+
 def keeps_arguments(value: Result) -> bool:
     """Whether an object's attributes are likely what it was made with: classes by their capital, and records."""
     name = qualified(value.callee)
-    return name in RECORDS or name.rpartition(".")[2][:1].isupper()
+    return is_record(value) or name in RECORDS or name.rpartition(".")[2][:1].isupper()
 
 
 def _adds_by_library(evaluator: Evaluator, value: Instance) -> bool:

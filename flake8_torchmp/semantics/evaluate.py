@@ -565,6 +565,8 @@ class Evaluator:
                 yield UNKNOWN
         elif isinstance(callee, External | Member):
             yield from builtin.result(self, callee, arguments)
+        elif isinstance(callee, Result) and callee.name in builtin.RECORD_MAKERS:
+            yield Result(callee, arguments)
         else:
             yield UNKNOWN
 
