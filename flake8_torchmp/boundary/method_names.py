@@ -9,11 +9,13 @@ from typing import NamedTuple
 from flake8_torchmp.findings import Step
 from flake8_torchmp.semantics.calls import Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import facts_at
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.values import Constant, Source
 
 from .crossings import Crossings
-from .methods import mp_name
+from .guards import mentions_platform
+from .methods import ALL, mp_name
 
 
 class MethodName(NamedTuple):
@@ -28,6 +30,8 @@ class MethodName(NamedTuple):
     way: tuple[Step, ...]
     passed: tuple[tuple[ast.AST, Module], ...]
     """The expressions that it passes on its way."""
+    is_exception: bool
+    """Whether the program names another one for the same call, and a test that is not of the platform picks this."""
 
 
 class MethodNames:
@@ -38,12 +42,15 @@ class MethodNames:
     def of(self, module: Module) -> Iterator[MethodName]:
         seen: set[tuple[int, int]] = set()
         for call, frame, source, text in self._arguments(module):
-            for value in self.evaluator.of(source):
+            values = self.evaluator.of(source)
+            named = {value.value for value in values if isinstance(value, Constant) and value.value in ALL}
+            for value in values:
                 if isinstance(value, Constant) and isinstance(value.value, str):
                     key = (id(value.node), id(call))
                     if key not in seen:
                         seen.add(key)
-                        yield self._named(value, call, frame, text)
+                        is_exception = len(named) > 1 and _is_picked(value.node, call)
+                        yield self._named(value, call, frame, text, is_exception)
 
     def _arguments(self, module: Module) -> Iterator[tuple[ast.Call, Frame, Source, str]]:
         for name in ("set_start_method", "get_context"):
@@ -61,10 +68,26 @@ class MethodNames:
             if source is not None and found.api.name != "spawn":
                 yield found.node, found.frame, source, f"{found.api.name}({keyword}=)"
 
-    def _named(self, value: Constant, call: ast.Call, frame: Frame, text: str) -> MethodName:
+    def _named(self, value: Constant, call: ast.Call, frame: Frame, text: str, is_exception: bool) -> MethodName:
         passed = tuple((hop.node, hop.module) for hop in value.way)
         steps = [Step(hop.module.path, getattr(hop.node, "lineno", 1), hop.text) for hop in value.way]
         steps.append(Step(frame.module.path, call.lineno, text))
         return MethodName(
-            str(value.value), value.node, value.module, call, frame.module, frame, text, tuple(steps), passed
+            str(value.value),
+            value.node,
+            value.module,
+            call,
+            frame.module,
+            frame,
+            text,
+            tuple(steps),
+            passed,
+            is_exception,
         )
+
+
+def _is_picked(node: ast.AST, call: ast.Call) -> bool:
+    """Whether a text stands under a test that the call itself does not stand under, and none asks for the platform."""
+    shared = {ast.unparse(fact.test) for fact in facts_at(call)}
+    tests = [fact.test for fact in facts_at(node) if ast.unparse(fact.test) not in shared]
+    return bool(tests) and not any(mentions_platform(test) for test in tests)

@@ -66,6 +66,7 @@ if __name__ == "__main__":
 ## What it does not see
 - A name that comes from outside: the command line (only an option's default is seen), the environment, a YAML file.
 - fork that is nobody's choice: the default of Linux before Python 3.14. TMP901, off by default, asks for a choice.
+- fork as the exception, where the same call gets another method and a test that is not of the platform picks fork.
 - Whether the parent has really used threads, CUDA or a socket before it forks. A program that forks first of all and
   never uses torch in the parent works; TMP801 looks at threads that are started before.
 - `os.fork()`, which is TMP802.
@@ -91,7 +92,7 @@ from . import rule
 @rule("TMP101", "fork-start-method", fix="unsafe")
 def fork_start_method(module: Module, model: Model) -> Iterator[Finding]:
     for named in model.method_names.of(module):
-        if named.method == "fork":
+        if named.method == "fork" and not named.is_exception:
             notes = model.imported(named.module) | {"method": model.settings.start_method}
             repair = model.repair("another_start_method", named.node, named.module, **notes)
             yield model.finding("TMP101", _message(named, model), named.node, named.module, named.way, repair=repair)
