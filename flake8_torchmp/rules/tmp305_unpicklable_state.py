@@ -112,8 +112,8 @@ def unpicklable_state(module: Module, model: Model) -> Iterator[Finding]:
         function = place.scope_of(node).enclosing_function()
         if held.is_of_dataset and function is not None and model.workers.runs(function):
             continue  # for a dataset that the worker makes for itself
-        if _is_made_elsewise(held):
-            continue
+        if _is_made_elsewise(held) or (held.role == "function" and what == "a module" and not holding.owners):
+            continue  # what is to be called is no module: something is taken out of it on the way
         kept = f"{what} that {holding.text} holds" if holding.text else what
         message = (
             f"{kept} reaches workers through {held.place[2]} and cannot be pickled ({held.pickled_under}): "
