@@ -31,7 +31,7 @@ class MethodName(NamedTuple):
     passed: tuple[tuple[ast.AST, Module], ...]
     """The expressions that it passes on its way."""
     is_exception: bool
-    """Whether the program names another one for the same call, and a test that is not of the platform picks this."""
+    """Whether the program names another one for the same call, and a test of more than the platform picks this."""
 
 
 class MethodNames:
@@ -87,7 +87,7 @@ class MethodNames:
 
 
 def _is_picked(node: ast.AST, call: ast.Call) -> bool:
-    """Whether a text stands under a test that the call itself does not stand under, and none asks for the platform."""
+    """Whether a text stands under a test, not of the platform, that the call itself does not stand under."""
     shared = {ast.unparse(fact.test) for fact in facts_at(call)}
     tests = [fact.test for fact in facts_at(node) if ast.unparse(fact.test) not in shared]
-    return bool(tests) and not any(mentions_platform(test) for test in tests)
+    return any(not mentions_platform(test) for test in tests)
