@@ -79,7 +79,7 @@ def _fate_of_name(target: ast.Name, call: ast.Call, module: Module, evaluator: E
         if isinstance(use, ast.Name) and evaluator.scope_binding(use.id, module.scope_of(use)) is scope
     ]
     unlinking: list[ast.AST] = []
-    shares_name = False
+    shares_name = evaluator.arguments(call, evaluator.frame_at(call, module)).get(0, "name") is not None
     for use in uses:
         holder: Any = up(use)
         if not isinstance(holder, ast.Attribute):

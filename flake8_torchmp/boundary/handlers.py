@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from flake8_torchmp.semantics.flow import block_of
 from flake8_torchmp.semantics.module import FUNCTIONS, Scope, ancestors, body_nodes, dotted, last_name, up
 
 BROAD = frozenset(("Exception", "BaseException"))
@@ -34,7 +35,7 @@ def swallowing(scope: Scope) -> Iterator[ast.AST]:
     A `return` in a `finally` drops whatever was raised.
     """
     for node in body_nodes(scope.node):  # type: ignore[arg-type]
-        if isinstance(node, ast.Try) and not _is_harmless(node.body):
+        if isinstance(node, ast.Try) and not _is_harmless(node.body) and not _leaves_marker(node):
             for handler in node.handlers:
                 if _is_broad(handler.type) and _goes_on_silently(handler, node, scope):
                     yield handler
@@ -68,6 +69,22 @@ def _is_harmless(body: Sequence[ast.stmt]) -> bool:
         or _asks_system(statement)
         for statement in body
     )
+
+
+def _leaves_marker(node: ast.Try) -> bool:
+    """Whether all that a block is to find was set to None right before it: whoever reads it can tell."""
+    targets = [t for s in node.body if isinstance(s, ast.Assign) for t in s.targets]
+    names = {target.id for target in targets if isinstance(target, ast.Name)}
+    block = block_of(node)
+    before = block[: next(place for place, item in enumerate(block) if item is node)]
+    marked = {
+        target.id
+        for statement in before
+        if isinstance(statement, ast.Assign) and _is_marker(statement.value)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+    return len(names) == len(targets) == len(node.body) and bool(names) and names <= marked
 
 
 def _asks_system(statement: ast.stmt) -> bool:

@@ -173,7 +173,9 @@ class Restarts:
                 if taken.is_part and not (_begins_alike(self.evaluator, arguments) and self._is_of_rows(arguments)):
                     return
                 is_made_there = loop is not None and any(a is loop for a in ancestors(made))
-                if loop is not None and (_changes_with(taken.loader, loop, made) or _is_prepared(made, loop)):
+                if loop is not None and (
+                    _changes_with(taken.loader, loop, made) or _is_prepared(taken.loader, made, loop)
+                ):
                     return
                 if is_made_there and has_workers:
                     yield Restart(made, module, True, True)
@@ -194,9 +196,9 @@ def _changes_with(node: ast.AST, loop: Loop, *parts: ast.AST) -> bool:
     return any(_names_in(part) & bound for part in parts if any(a is loop for a in ancestors(part)))
 
 
-def _is_prepared(made: ast.AST, loop: Loop) -> bool:
-    """Whether the loop does something to what the loader was made of, as `dataset.set_epoch(epoch)`."""
-    names = _names_in(made)
+def _is_prepared(loader: ast.AST, made: ast.AST, loop: Loop) -> bool:
+    """Whether the loop does something to the loader or to what it was made of, as `dataset.set_epoch(epoch)`."""
+    names = _names_in(made) | _names_in(loader)
     for node in ast.walk(loop):
         target: Any = node.func if isinstance(node, ast.Call) else None
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):

@@ -42,7 +42,7 @@ from .methods import mp_name
 from .phases import Phases
 
 if TYPE_CHECKING:
-    from .workers import Workers
+    from .workers import WorkerFunction, Workers
 
 CHANGING = frozenset(
     "builtins.setattr builtins.delattr numpy.copyto numpy.put numpy.fill_diagonal random.shuffle numpy.random.shuffle "
@@ -60,6 +60,10 @@ SEEDING = frozenset(
     "random.seed numpy.random.seed torch.manual_seed torch.random.manual_seed "
     "pytorch_lightning.seed_everything lightning.seed_everything lightning.pytorch.seed_everything".split()
 )
+
+
+POURING = frozenset("merge_from_file merge_from_list merge_from_other_cfg merge_with load_state_dict".split())
+"""Methods by which a whole configuration or state is set anew."""
 
 
 class Global(NamedTuple):
@@ -253,6 +257,16 @@ class State:
             found = sorted(set(self._find(variable)), key=lambda m: (m.module.path, position(m.node)))
             known = self._mutations[key] = found
         return known
+
+    def is_set_by(self, variable: Global, worker: WorkerFunction, workers: Workers) -> bool:
+        """Whether worker code of a kind pours into its copy what it is to hold, so that the copy is its own."""
+        return any(
+            isinstance(mutation.node, ast.Call)
+            and last_name(mutation.node.func) in POURING
+            and (function := mutation.module.scope_of(mutation.node).enclosing_function()) is not None
+            and workers.runs(function, worker.kind)
+            for mutation in self.mutations(variable)
+        )
 
     def seen_by(self, read: ast.expr, variable: Global) -> list[Mutation]:
         """The mutations of a variable that one read of it can show: `X.a` shows nothing of `X.b = 1`."""

@@ -108,9 +108,10 @@ class Workers:
                 for function, receiver in self.callees(current.scope, current.receiver)
             ]
 
-    def runs(self, scope: Scope) -> bool:
-        """Whether a function runs in workers."""
-        return bool(self._kinds_of(scope))
+    def runs(self, scope: Scope, kind: str = "") -> bool:
+        """Whether a function runs in workers, or in those of a kind."""
+        kinds = self._kinds_of(scope)
+        return kind in kinds if kind else bool(kinds)
 
     def _kinds_of(self, scope: Scope) -> frozenset[str]:
         """The kinds of worker code that a function is, by what the modules do which can bring it to workers."""

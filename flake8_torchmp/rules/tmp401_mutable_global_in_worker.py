@@ -128,6 +128,8 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             if model.workers.is_of_program(worker, module):
                 continue
             mutation = _changed_in_parent(model.state.seen_by(node, variable), model)
+            if mutation is not None and model.state.is_set_by(variable, worker, model.workers):
+                continue
             if mutation is not None:
                 yield _stale(node, variable, mutation, worker, model)
             elif worker.methods - {"fork"} and model.state.is_random(variable):

@@ -109,10 +109,29 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         known = [variable for _, variable in changed]
         for node, variable in (*changed, *(item for item in read if item[1] not in known)):
             if not model.state.is_primitive(variable):
-                if model.state.is_read_by_parent(variable, model.workers):
+                if model.state.is_read_by_parent(variable, model.workers) and not _is_own(
+                    node, variable, worker, model
+                ):
                     yield _lost(node, variable, worker, model)
             elif worker.methods - {"fork"}:
                 yield from _unshared(node, variable, worker, model)
+
+
+def _is_own(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model) -> bool:
+    """Whether each process sets its copy for itself: by a setter that the parent calls as well, or as a whole."""
+    if model.state.is_set_by(variable, worker, model.workers):
+        return True
+    binding = next((item for item in variable.bindings if item.node is node), None)
+    if binding is None or binding.kind != "assign" or binding.value is None:
+        return False
+    if any(isinstance(part, ast.Name) and part.id == variable.name for part in ast.walk(binding.value)):
+        return False
+    callers = [arguments for arguments, _ in model.evaluator.callers.of(worker.scope)]
+    return any(
+        model.state.phase(caller.call, caller.frame.module) == "parent"
+        and not ((around := caller.frame.scope.enclosing_function()) is not None and model.workers.runs(around))
+        for caller in callers
+    )
 
 
 def _lost(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model) -> Finding:
