@@ -112,7 +112,11 @@ class KeptWorkers:
                     if not isinstance(base, ast.Attribute) or change.kind not in CHANGING:
                         continue
                     base, attribute = base.value, base.attr
-                if self._matters(cls, attribute, change.kind in REBINDING):
+                if change.kind == "attribute" and attribute in setters:  # a property that stores it
+                    stored = [a for a, rebinds in setters[attribute] if self._matters(cls, a, rebinds)]
+                    if stored:
+                        yield base, change.node, stored[0]
+                elif self._matters(cls, attribute, change.kind in REBINDING):
                     yield base, change.node, attribute
 
     def _setters(self, cls: Class) -> dict[str, list[tuple[str, bool]]]:

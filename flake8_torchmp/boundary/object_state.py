@@ -116,6 +116,50 @@ class ObjectState:
                     if is_bound or not _asks_for_none(read):
                         yield LostChange(change.node, attribute, read, module)
                         break
+        yield from self._lost_on_parts(worker)
+
+    def _lost_on_parts(self, worker: WorkerFunction) -> Iterator[LostChange]:
+        """`self.meter.update(x)` in a sample method, where the parent asks its own copy of the meter."""
+        receiver, scope = worker.receiver, worker.scope
+        if not isinstance(receiver, Instance) or not self.datasets.is_dataset(receiver.cls):
+            return
+        name = receiver_name(scope)
+        for node in body_nodes(scope.node) if name else ():  # type: ignore[arg-type]
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            held = node.func.value
+            if not isinstance(held, ast.Attribute) or dotted(held.value) != name or facts_at(node):
+                continue
+            for part in classes.stored(self.outline, receiver, held.attr, frozenset(("__getitem__", "__iter__"))):
+                changed = self._changed_on_part(part, node.func.attr)
+                for read, module in self._reads_in_parent(receiver.cls, held.attr) if changed else ():
+                    if isinstance(part, Instance) and self._tells_of(part, read, changed):
+                        yield LostChange(node, held.attr, read, module)
+                        break
+
+    def _changed_on_part(self, part: Value, name: str) -> set[str]:
+        """What a method of an object that is copied to each process changes on it, run without a test."""
+        method = classes.find_method(self.outline, part.cls, name) if isinstance(part, Instance) else None
+        if method is None or not isinstance(part, Instance):
+            return set()
+        own = [(change, attribute) for change, attribute in self.own_changes(method.scope)]
+        return {a for change, a in own if not facts_at(change.node) and self.is_plain(part, a)}
+
+    def _tells_of(self, part: Instance, read: ast.AST, changed: set[str]) -> bool:
+        """Whether `dataset.meter.mean()` or `dataset.meter.total` shows what was changed."""
+        holder = up(read)
+        if not isinstance(holder, ast.Attribute):
+            return False
+        if holder.attr in changed:
+            return isinstance(holder.ctx, ast.Load) and not isinstance(up(up(holder) or holder), ast.Expr)
+        method = classes.find_method(self.outline, part.cls, holder.attr)
+        if method is None or isinstance(up(up(holder) or holder), ast.Expr):
+            return False
+        name = receiver_name(method.scope)
+        return any(
+            isinstance(n, ast.Attribute) and n.attr in changed and dotted(n.value) == name
+            for n in body_nodes(method.node)
+        )
 
     def _is_done_once(self, change: Change, scope: Scope) -> bool:
         """Whether each process does it for itself, when it is first needed: `if self.x is None: self.x = …`."""

@@ -23,7 +23,7 @@ from flake8_torchmp.semantics.values import External, Instance, Result, Unknown,
 from . import random_sources
 from .seeding import Seeds
 from .sharding import Sharding
-from .workers import ITERATION_METHODS, MOST_FUNCTIONS, WorkerFunction, Workers
+from .workers import ITERATION_METHODS, MOST_FUNCTIONS, TARGETS, WorkerFunction, Workers
 
 
 class Draw(NamedTuple):
@@ -89,7 +89,9 @@ class Streams:
         call = value.arguments.call
         module = value.arguments.frame.module
         function = module.scope_of(call).enclosing_function()
-        for item in ancestors(call):
+        owner = worker.receiver.arguments if isinstance(worker.receiver, Instance) else None
+        made = [call, owner.call] if owner is not None and worker.kind in TARGETS else [call]
+        for item in (item for place in made for item in ancestors(place)):
             if isinstance(item, (*LOOPS, *COMPREHENSIONS)):
                 return False  # perhaps one for each
         if function is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.callees import may_run_project
-from flake8_torchmp.semantics.calls import Frame, has_receiver, receiver_name
+from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import FUNCTIONS, Module, Place, Scope, body_nodes, dotted
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Partial, Value
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .state import Global, State
 
 RANKS = ("process", "spawn")
+TARGETS = (*RANKS, "task")
 SAMPLE_METHODS = ("__getitem__", "__getitems__")
 ITERATION_METHODS = ("__iter__", "__next__")
 MOST_FUNCTIONS = 400
@@ -96,6 +97,7 @@ class Workers:
             WorkerFunction(root.function.scope, root.kind, root.text, root.methods, root.is_daemon, root.receiver)
             for root in self.roots(module)
         ]
+        targets = {current.scope for current in pending if current.kind in TARGETS}
         while pending and len(seen) < MOST_FUNCTIONS:
             current = pending.pop(0)
             key = (id(current.scope), current.kind, _class_of(current.receiver), current.is_daemon)
@@ -103,10 +105,29 @@ class Workers:
                 continue
             seen.add(key)
             yield current
-            pending += [
-                current._replace(scope=function.scope, receiver=receiver)
-                for function, receiver in self.callees(current.scope, current.receiver)
-            ]
+            callees = self.callees(current.scope, current.receiver)
+            if current.scope in targets:
+                callees = [*callees, *self._methods_of_arguments(current.scope)]
+            pending += [current._replace(scope=function.scope, receiver=receiver) for function, receiver in callees]
+
+    def _methods_of_arguments(self, scope: Scope) -> Iterator[tuple[Function, Value | None]]:
+        """What a target calls on the objects of the project that it is given: `env.step()`."""
+        called: dict[str, list[ast.Attribute]] = {}
+        for node in body_nodes(scope.node):  # type: ignore[arg-type]
+            method = node.func if isinstance(node, ast.Call) else None
+            if not isinstance(method, ast.Attribute) or not isinstance(method.value, ast.Name):
+                continue
+            if self.outline.scope_binding(method.value.id, scope.module.scope_of(node)) is scope:
+                called.setdefault(method.value.id, []).append(method)
+        for name in parameters(scope.node):  # type: ignore[arg-type]
+            for frame in self.evaluator.contexts(scope) if name in called and name != receiver_name(scope) else ():
+                for value in self.evaluator.values(called[name][0].value, frame):
+                    if not isinstance(value, Instance):
+                        continue
+                    for attribute in called[name]:
+                        found = classes.find_method(self.outline, value.cls, attribute.attr)
+                        if found is not None:
+                            yield found, value
 
     def runs(self, scope: Scope, kind: str = "") -> bool:
         """Whether a function runs in workers, or in those of a kind."""
@@ -258,14 +279,18 @@ class Workers:
         for name in names:
             method = classes.find_method(self.outline, cls, name)
             if method is not None:
-                yield Root(method, Instance(cls, None), "dataset", f"{cls.scope.name}.{name}", methods, True)
+                text = f"{cls.scope.name}.{name}"
+                yield Root(method, Instance(cls, None), "dataset", text, methods, True)
+                for wrapper in self._wrappers(method):
+                    yield Root(wrapper, None, "dataset", text, methods, True)
 
     def _functions(self, value: Value) -> Iterator[tuple[Function, Value | None]]:
         """The function of the project that calling a value runs."""
-        if isinstance(value, Function):
-            yield value, None
-        elif isinstance(value, Method):
-            yield value.function, value.receiver
+        if isinstance(value, Function | Method):
+            function = value.function if isinstance(value, Method) else value
+            yield function, value.receiver if isinstance(value, Method) else None
+            for wrapper in self._wrappers(function):
+                yield wrapper, None
         elif isinstance(value, Partial):
             yield from self._functions(value.callee)
         elif isinstance(value, Instance):
@@ -274,6 +299,19 @@ class Workers:
                 method = classes.find_method(self.outline, value.cls, "forward")
             if method is not None:
                 yield method, value
+
+    def _wrappers(self, function: Function) -> Iterator[Function]:
+        """What the decorators of the project run around a function: `@retry`, `@safe(default=0)`."""
+        outside = function.scope.parent
+        decorators = getattr(function.node, "decorator_list", ())
+        for decorator in decorators if outside is not None else ():
+            assert outside is not None
+            for value in self.outline.values(decorator, self.outline.frame_of(outside)):
+                if isinstance(value, Function):
+                    frame = self.outline.frame(value.scope, None, value.closure, None)
+                    for inner in self.outline.returned(frame):
+                        if isinstance(inner, Function) and inner.scope.parent is value.scope:
+                            yield inner
 
     # what it calls
 

@@ -59,7 +59,7 @@ if __name__ == "__main__":
 ```
 
 ## What it does not see
-- Attributes whose values the project does not show, and objects that change themselves.
+- Attributes whose values the project does not show, and objects of installed packages that change themselves.
 - Caches that worker code alone writes and reads are TMP902's.
 
 ## How to silence it
