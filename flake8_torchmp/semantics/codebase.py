@@ -14,7 +14,7 @@ from .mentions import Mentions
 from .module import Module
 
 SKIPPED_FOLDERS = frozenset(("__pycache__", "node_modules", "site-packages", "dist-packages"))
-MOST_BYTES = 32_000_000
+MOST_BYTES = 100_000_000
 """Bytes of files that are held at a time; what was found in them is kept."""
 MANY_FILES = 100_000
 """A folder with more files than this is no project: the index stops there."""
