@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.callers import MOST_MODULES
 from flake8_torchmp.semantics.calls import Parameter, has_receiver, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, conditions, facts, reaching
@@ -289,8 +290,12 @@ class State:
 
     def _find(self, variable: Global) -> Iterator[Mutation]:
         yield from self._rebindings(variable)
-        for path in self.evaluator.codebase.mentioning(variable.name, variable.module.path):
-            module = self.evaluator.codebase.module(path)
+        codebase = self.evaluator.codebase
+        paths = codebase.mentioning(variable.name, variable.module.path)
+        for path in paths:
+            if len(paths) > MOST_MODULES and "changed" not in codebase.uses(path, variable.name):
+                continue  # it may be given to what changes it, but who looks into all these calls?
+            module = codebase.module(path)
             if module is not None:
                 yield from self._changes(variable, module)
 

@@ -32,6 +32,7 @@ _DOTTED = b"._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _STAR = re.compile(rb"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]*\(?[ \t]*\*", re.MULTILINE)
 _ALL = re.compile(rb"^__all__[^=\n]*=[ \t]*[\[(]([^\])+]*)[\])][ \t]*(?:#.*)?$", re.MULTILINE)
 _SHALLOW = re.compile(rb"^(?: {0,4}|\t)[^\s#][^\n]*", re.MULTILINE)
+_CHANGING = re.compile(rb"[.\[]|[-+*/%&|^@<>]{0,2}=(?!=)")
 _COMMENT = re.compile(rb"#[^\n]*")
 
 
@@ -408,7 +409,7 @@ class Codebase:
         return self._matches[key]
 
     def uses(self, path: str, name: str) -> frozenset[str]:
-        """What a file does with a name, going by its bytes: it may be called, derived from, or renamed there."""
+        """What a file does with a name, going by its bytes: it may be called, derived from, renamed, changed."""
         key = (path, name)
         if key not in self._uses:
             self._uses[key] = frozenset(self._find_uses(self.data(path), name.encode()))
@@ -423,6 +424,8 @@ class Codebase:
                 yield "called"
             elif after.startswith(b"as") or before.rstrip(_DOTTED).rstrip(b" \t\r\n\\(").endswith(b"="):
                 yield "renamed"
+            if _CHANGING.match(after):
+                yield "changed"
             holder = before.rfind(b"class ")
             if holder >= 0 and b":" not in before[holder:]:
                 yield "derived"
