@@ -464,11 +464,24 @@ def _is_plainly_set(change: Change, made: ast.Dict) -> bool:
 
 
 def _is_looped_away(name: str, scope: Scope) -> bool:
-    """`image = None` before `while image is None:`."""
-    return any(
-        isinstance(node, ast.While) and any(isinstance(p, ast.Name) and p.id == name for p in ast.walk(node.test))
-        for node in body_nodes(scope.node)  # type: ignore[arg-type]
-    )
+    """`image = None` before `while image is None:`, or before a loop that sets it where it is None."""
+    for node in body_nodes(scope.node):  # type: ignore[arg-type]
+        if isinstance(node, ast.While) and _names(node.test, name):
+            return True
+        if isinstance(node, ast.For) and any(
+            isinstance(test, ast.If) and ast.unparse(test.test) == f"{name} is None" and _sets(test.body, name)
+            for test in node.body
+        ):
+            return True
+    return False
+
+
+def _names(node: ast.AST, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
+
+
+def _sets(block: Sequence[ast.stmt], name: str) -> bool:
+    return any(isinstance(s, ast.Assign) and any(_names(target, name) for target in s.targets) for s in block)
 
 
 def _leaves(block: Sequence[ast.stmt], never_returns: Callable[[ast.Call], bool]) -> bool:

@@ -16,7 +16,7 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition
-from flake8_torchmp.semantics.module import COMPREHENSIONS, Module, Place, Scope, body_nodes, last_name, position
+from flake8_torchmp.semantics.module import COMPREHENSIONS, Module, Place, Scope, body_nodes, last_name, position, up
 from flake8_torchmp.semantics.program_order import Mark, State, Walk, contradict, tests_of
 from flake8_torchmp.semantics.values import (
     Constant,
@@ -244,6 +244,16 @@ class _Run(Walk):
                 state = _without(state, value)
         return state
 
+    def returned(self, scope: Scope, state: State) -> State:
+        """Pools of threads end with the last reference to them."""
+        return frozenset(
+            mark
+            for mark in state
+            if mark.kind != "thread"
+            or mark.module.scope_of(mark.node).enclosing_function() is not scope
+            or not _is_unkept_pool(mark.node, mark.module)
+        )
+
     def _called(self, callee: Value, node: ast.Call, frame: Frame, state: State) -> State:
         name = mp_name(callee)
         methods = self.timeline.methods
@@ -384,6 +394,20 @@ def _key(value: Value) -> int:
     if isinstance(value, Result | Instance) and value.arguments is not None:
         return id(value.arguments.call)
     return id(value.cls.scope) if isinstance(value, Instance) else 0
+
+
+def _is_unkept_pool(node: ast.AST, module: Module) -> bool:
+    """Whether a pool of threads is made for one call, or kept by a variable of its function alone."""
+    if not isinstance(node, ast.Call) or last_name(node.func) not in ("ThreadPool", "Pool"):
+        return False
+    holder = up(node)
+    if isinstance(holder, ast.Attribute):
+        return True
+    target = holder.targets[0] if isinstance(holder, ast.Assign) and len(holder.targets) == 1 else None
+    scope = module.scope_of(node)
+    if not isinstance(target, ast.Name) or target.id in scope.global_names:
+        return False
+    return all(isinstance(up(load), ast.Attribute) for load in module.loads(target.id) if isinstance(load, ast.Name))
 
 
 def _module_of(value: Value) -> Module | None:

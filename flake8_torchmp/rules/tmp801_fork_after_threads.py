@@ -88,7 +88,7 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.flow import contradict, facts_at
-from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.module import Module, position
 
 from . import rule
 
@@ -99,10 +99,16 @@ THREADS = re.compile(rb"threading|\bThreadPool|multiprocessing\.dummy")
 def fork_after_threads(module: Module, model: Model) -> Iterator[Finding]:
     if not THREADS.search(module.data):
         return
-    for moment, thread in model.timeline.forked_after_threads(module):
+    told: set[tuple[str, int]] = set()
+    moments = sorted(model.timeline.forked_after_threads(module), key=lambda item: position(item[0].node))
+    for moment, thread in moments:
         assert moment.start is not None
         if thread.node is moment.node or contradict(facts_at(thread.node), facts_at(moment.node)):
             continue  # one or the other, as a test says
+        place_told = (moment.module.path, position(moment.node)[0])
+        if place_told in told:
+            continue  # `for batch in enumerate(loader)` is one start
+        told.add(place_told)
         line = getattr(thread.node, "lineno", 1)
         place = f"line {line}" if thread.module is moment.module else f"{thread.module.name}, line {line}"
         how = "forks by default on Linux" if moment.start.by_default else "forks"

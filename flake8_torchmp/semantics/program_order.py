@@ -81,6 +81,10 @@ class Walk:
         """What holds after a with statement."""
         raise NotImplementedError
 
+    def returned(self, scope: Scope, state: State) -> State:  # noqa: ARG002 - a subclass asks for the function
+        """What holds when a function has returned, and its variables are gone."""
+        return state
+
     def may_matter(self, function: Function) -> bool:
         """Whether anything in a function can be an event."""
         raise NotImplementedError
@@ -123,6 +127,8 @@ class Walk:
         else:
             after = self._body(node.body, frame, state)
         self._running.remove(frame.scope)
+        if after is not None:
+            after = self.returned(frame.scope, after)
         self._known[key] = after
         if after is not None and len(brought) < MOST_VISITS:
             brought.append((after - state, state - after))
