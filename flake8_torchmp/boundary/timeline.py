@@ -57,6 +57,11 @@ NAMES = FIXING | frozenset(
     "ThreadPoolExecutor spawn start_processes SharedMemoryManager BaseManager SyncManager run_in_executor next iter "
     "list enumerate tqdm".split()
 )
+WAITING = frozenset(
+    "get recv wait sleep acquire accept poll select serve_forever run_forever join iter result communicate listen "
+    "input readline count cycle".split()
+)
+"""Calls by which a thread may go on for long."""
 CATCHING = frozenset(("", "RuntimeError", "Exception", "BaseException"))
 """What catches "context has already been set"."""
 ENDING = frozenset("join shutdown terminate close".split())
@@ -245,13 +250,24 @@ class _Run(Walk):
         return state
 
     def returned(self, scope: Scope, state: State) -> State:
-        """Pools of threads end with the last reference to them."""
+        """Pools of threads end with the last reference to them, and short work is taken to be done before long."""
         return frozenset(
             mark
             for mark in state
             if mark.kind != "thread"
             or mark.module.scope_of(mark.node).enclosing_function() is not scope
-            or not _is_unkept_pool(mark.node, mark.module)
+            or not (_is_unkept_pool(mark.node, mark.module) or self._is_short(mark.key))
+        )
+
+    def _is_short(self, key: int) -> bool:
+        """Whether a thread's work, which the project shows, neither loops without end nor waits."""
+        thread = self.threads.get(key)
+        work = [function for function, _ in self._work_of(thread)] if thread is not None else []
+        callees = [inner for function in work for inner, _ in self.timeline.workers.callees(function.scope, None)]
+        return bool(work) and not any(
+            isinstance(node, ast.While) or (isinstance(node, ast.Call) and last_name(node.func) in WAITING)
+            for function in (*work, *callees)
+            for node in body_nodes(function.node)
         )
 
     def _called(self, callee: Value, node: ast.Call, frame: Frame, state: State) -> State:

@@ -71,7 +71,8 @@ Starting the threads after the processes, or joining them before, works as well.
 
 ## What it does not see
 - Threads that installed packages start: progress bars, loggers, clients, the feeder of a `mp.Queue`.
-- Whether a thread ends by itself: only `join`, `shutdown`, `terminate` and the end of a `with` count.
+- When a thread ends by itself: `join`, `shutdown`, `terminate` and the end of a `with` count, and short work, without a
+  loop or a wait, is taken to be done once the function has returned that began it.
 - Whether the forked code ever touches a lock that the thread holds.
 
 ## How to silence it
