@@ -35,6 +35,7 @@ class Mentions:
     def __init__(self, codebase: Codebase) -> None:
         self._codebase = codebase
         self._files: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._dependent: dict[tuple[str, str], tuple[str, ...]] = {}
         self._statements: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
 
     def of(self, scope: Scope) -> tuple[str, ...]:
@@ -72,8 +73,14 @@ class Mentions:
                 return tuple(self._codebase.users([path]))
         return tuple(files)
 
-    def _dependents(self, name: str, path: str) -> Iterator[str]:
+    def _dependents(self, name: str, path: str) -> tuple[str, ...]:
         """The module-level names of a file whose definitions use a name."""
+        key = (name, path)
+        if key not in self._dependent:
+            self._dependent[key] = tuple(dict.fromkeys(self._find_dependents(name, path)))
+        return self._dependent[key]
+
+    def _find_dependents(self, name: str, path: str) -> Iterator[str]:
         data, word = self._codebase.data(path), name.encode()
         for place in source.places(word, data):
             renamed = _RENAMED.match(data, place + len(word))
