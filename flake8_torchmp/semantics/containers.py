@@ -15,10 +15,11 @@ CONTAINERS = frozenset(
     "builtins.dict builtins.list builtins.set collections.OrderedDict collections.UserDict collections.UserList "
     "collections.defaultdict collections.deque".split()
 )
+ONE_BY_ONE = frozenset("append appendleft add insert setdefault".split())
 
 
 def elements(evaluator: Evaluator, instance: Instance) -> Iterator[Value]:
-    """What is put into an object by whoever has it, and by its own methods: `self[name] = function`."""
+    """What is put into an object by whoever has it, and by its own methods: `self[name] = x`, `self.append(x)`."""
     if CONTAINERS.isdisjoint(classes.library_bases(evaluator, instance.cls)):
         return
     for extra in instance.added_items():
@@ -45,7 +46,8 @@ def _stores(cls: Class) -> list[tuple[Change, Scope]]:
             (change, method)
             for method in methods
             for change in module.changes.get(receiver_name(method), ())
-            if change.kind == "item" and change.value is not None and isinstance(change.target, ast.Name)
+            if change.value is not None and isinstance(change.target, ast.Name)
+            if change.kind == "item" or (change.kind == "method" and change.name in ONE_BY_ONE)
             if module.scope_of(change.target) is method
         ]
     known: list[tuple[Change, Scope]] = module.memo[key]
