@@ -30,6 +30,9 @@ DRAWING_METHODS = frozenset(
 )
 """What generators of Python and NumPy offer that draws."""
 
+SEEDING_BY_ENTROPY = frozenset(("torch.seed", "torch.random.seed"))
+"""Functions that seed without a seed; those of random and NumPy are the seeders too."""
+
 RESEEDING = frozenset("seed manual_seed set_state setstate set_random_state".split())
 
 SEEDERS = {

@@ -117,6 +117,8 @@ class Seeds:
         for crossing in self.workers.crossings.of(module):
             if crossing.parameter.keyword == "worker_init_fn" or crossing.api.kind == "spawn":
                 for hanging in crossing.hanging:
+                    if isinstance(hanging.value, Instance) and scope.name == "__call__":
+                        found = found or set() if scope.parent is hanging.value.cls.scope else found
                     for function, names in _bound_by(hanging.value):
                         if function.scope is scope:
                             found = (found or set()) | names
@@ -404,7 +406,7 @@ class Seeds:
         for crossing in self.workers.crossings.of(module):
             for hanging in crossing.hanging if crossing.parameter.keyword == "initializer" else ():
                 name = qualified(hanging.value)
-                if name in random_sources.SEEDERS:
+                if name in random_sources.SEEDERS or name in random_sources.SEEDING_BY_ENTROPY:
                     yield crossing.call, name
 
     def is_in_order(self, worker: WorkerFunction, shards: bool) -> bool:

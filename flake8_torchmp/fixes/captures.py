@@ -90,6 +90,8 @@ class Captures:
             if not isinstance(target, ast.Name):
                 return None
             name = target.id
+            if self.outline.scope_of(statement).is_class:
+                return None  # an attribute, which others may read by objects of the class
         else:
             statement, name = node, node.name
         owner = self.outline.owner_from(name, self.outline.scope_of(statement))

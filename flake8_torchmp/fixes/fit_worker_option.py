@@ -1,7 +1,8 @@
 """An option of workers fits the count of them: it goes where there are none, or depends on `num_workers > 0`.
 
-Safe where the count is always 0: the program ended there before. Otherwise the option gets the value that means nothing
-if the count, as the same call spells it, is 0; unsafe, because the count is evaluated twice and 0 now works.
+Where the call spells the count by a name, the option gets the value that means nothing if that is 0; where it is the
+number 0, or is not given, the option goes. Safe where the count is always 0: the program ended there before. Otherwise
+unsafe, because the count is evaluated twice and 0 now works.
 Refused where the call does not spell the count by a name, or the option is not written in a call.
 """
 
@@ -28,8 +29,9 @@ def change(repair: Repair, documents: Documents) -> Change:
     call = document.parent(argument) if isinstance(argument, cst.Arg) else None
     if not isinstance(argument, cst.Arg) or not isinstance(call, cst.Call) or argument.keyword is None:
         raise NotFixable("the option is not written in a call")
-    if notes["count"] == "always 0":
-        return Change((_without(document, call, argument),), True, f"{notes['option']} is dropped")
+    is_safe = notes["count"] == "always 0"
+    if is_safe and not spelled_count(document, call):
+        return Change((without(document, call, argument),), True, f"{notes['option']} is dropped")
     count = worker_count(document, call)
     neutral = neutral_value(notes["option"])
     if isinstance(value, cst.IfExp) and document.code(value.test) in (count, f"{count} > 0", f"{count} != 0"):
@@ -39,7 +41,7 @@ def change(repair: Repair, documents: Documents) -> Change:
     else:
         code = f"({document.code(value)})" if isinstance(value, cst.IfExp | cst.Lambda) else document.code(value)
         edit = document.replaced(value, f"{code} if {count} > 0 else {neutral}")
-    return Change((edit,), False, f"{notes['option']} depends on the number of workers")
+    return Change((edit,), is_safe, f"{notes['option']} depends on the number of workers")
 
 
 def neutral_value(option: str) -> str:
@@ -49,16 +51,22 @@ def neutral_value(option: str) -> str:
 
 def worker_count(document: Document, call: cst.Call) -> str:
     """The worker count as the call spells it."""
+    count = spelled_count(document, call)
+    if not count:
+        raise NotFixable("the call does not spell the number of workers by a name")
+    return count
+
+
+def spelled_count(document: Document, call: cst.Call) -> str:
+    """The same, or nothing where it is no name: a number that stays, or one that comes from elsewhere."""
     for index, argument in enumerate(call.args):
         is_named = argument.keyword is not None and argument.keyword.value == "num_workers"
         if is_named or (argument.keyword is None and not argument.star and index == _COUNT_INDEX):
-            if isinstance(argument.value, cst.Name | cst.Attribute):
-                return document.code(argument.value)
-            raise NotFixable("the number of workers is not a name")
-    raise NotFixable("the call does not spell the number of workers")
+            return document.code(argument.value) if isinstance(argument.value, cst.Name | cst.Attribute) else ""
+    return ""
 
 
-def _without(document: Document, call: cst.Call, argument: cst.Arg) -> Edit:
+def without(document: Document, call: cst.Call, argument: cst.Arg) -> Edit:
     """The call without one of its arguments, and without its line if it has one of its own."""
     text = document.text
     start, end = document.span(argument)

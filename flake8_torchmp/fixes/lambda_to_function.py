@@ -119,6 +119,8 @@ def _in_its_place(document: Document, outline: Outline, node: ast.Lambda) -> Cha
     scope = outline.scope_of(holder)
     if not isinstance(target, ast.Name) or len(getattr(holder, "targets", "1")) > 1 or scope.is_function:
         return None
+    if scope.is_class and isinstance(holder, ast.AnnAssign):
+        return None  # it may be a field, as in a dataclass, and has to stay one
     if scope.is_class and not isinstance(outline.parents[scope.node], ast.Module):
         return None
     if not outline.alone_on_its_lines(holder) or (decorator and not scope.is_class):

@@ -80,8 +80,10 @@ def _by_place(outline: Outline, node: ast.AST) -> str:
         return str(key.value) if isinstance(key, ast.Constant) else ""
     if isinstance(parent, ast.arguments):
         return _parameter_of(parent, child)
-    if isinstance(parent, ast.Call) and last_name(parent.func) == "setattr" and len(parent.args) == 3:
-        return str(parent.args[1].value) if isinstance(parent.args[1], ast.Constant) else ""
+    if isinstance(parent, ast.Call) and child in parent.args[1:]:
+        before = parent.args[parent.args.index(child) - 1]
+        if last_name(parent.func) in ("setattr", "setdefault") and isinstance(before, ast.Constant):
+            return str(before.value)
     return ""
 
 

@@ -1,8 +1,9 @@
 """An option of workers that a loader gets from a dict is set over it: `**{**OPTIONS, "persistent_workers": False}`.
 
-The dict stays as it is for those who share it. Safe where the count is always 0: the program ended there before.
-Otherwise the option depends on `num_workers > 0`, which is unsafe, because 0 now works. Refused where the call takes
-no dict or several, and where the count, or the dict whose value is needed, is not a name.
+The dict stays as it is for those who share it. Where the call spells the count by a name, the option depends on
+`num_workers > 0`. Safe where the count is always 0: the program ended there before; otherwise unsafe, because 0 now
+works. Refused where the call takes no dict or several, and where the count that may differ, or the dict whose value is
+needed, is not a name.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from flake8_torchmp.findings import Repair
 
 from .change import Change, NotFixable
 from .document import Documents
-from .fit_worker_option import neutral_value, worker_count
+from .fit_worker_option import neutral_value, spelled_count, worker_count
 
 
 def change(repair: Repair, documents: Documents) -> Change:
@@ -25,13 +26,15 @@ def change(repair: Repair, documents: Documents) -> Change:
         raise NotFixable("the option does not come from one dict that others share")
     is_safe = notes["count"] == "always 0"
     options = document.code(shared[0])
+    has_name = isinstance(shared[0], cst.Name | cst.Attribute)
+    is_fixed = is_safe and not spelled_count(document, call)
     entries = ""
     for option in notes["options"].split():
         value = neutral_value(option)
-        if not is_safe and option == "persistent_workers":
+        if not is_fixed and option == "persistent_workers":
             value = f"{worker_count(document, call)} > 0"
-        elif not is_safe:
-            if not isinstance(shared[0], cst.Name | cst.Attribute):
+        elif not is_fixed and not (is_safe and not has_name):
+            if not has_name:
                 raise NotFixable("the dict that the option comes from is not a name")
             value = f'{options}["{option}"] if {worker_count(document, call)} > 0 else {value}'
         entries += f', "{option}": {value}'

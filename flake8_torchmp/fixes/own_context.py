@@ -1,18 +1,21 @@
 """A lock, queue or shared value is made by the context of the process that gets it: `mp.get_context("spawn").Queue()`.
 
 Safe: handed to that process it raised an exception, and what a spawn context makes can be handed to forked processes
-too. `default_factory=mp.Event`, which is not called there, becomes the context's likewise. Refused: what is not called
-by a name or an attribute.
+too, and to those of a fork server, which not every platform has. Of `(ctx or mp)` the module becomes the context.
+`default_factory=mp.Event`, which is not called there, becomes the context's likewise. Refused: what is not called by a
+name or an attribute, and what is chosen between other things.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import libcst as cst
 
 from flake8_torchmp.findings import Repair
 
 from .change import Change, NotFixable
-from .document import Documents
+from .document import Document, Documents
 
 
 def change(repair: Repair, documents: Documents) -> Change:
@@ -22,11 +25,34 @@ def change(repair: Repair, documents: Documents) -> Change:
     name = function.attr if isinstance(function, cst.Attribute) else function
     if not isinstance(name, cst.Name):
         raise NotFixable("what makes it is not called by its name")
+    method = {"forkserver": "spawn"}.get(notes["method"], notes["method"])
+    if isinstance(function, cst.Attribute) and function.value.lpar:
+        return _chosen(document, function.value, method)
     if notes["of_module"] == "yes" and isinstance(function, cst.Attribute):
         spelling, imports = document.code(function.value), ()
     else:
         spelling, added = document.with_import("import multiprocessing", node)
         imports = tuple(added)  # type: ignore[assignment]
-    context = f'{spelling}.get_context("{notes["method"]}")'
+    context = f'{spelling}.get_context("{method}")'
     edit = document.replaced(function, f"{context}.{notes['name']}")
-    return Change((*imports, edit), True, f"it is made by the {notes['method']} context")
+    return Change((*imports, edit), True, f"it is made by the {method} context")
+
+
+def _chosen(document: Document, owner: cst.BaseExpression, method: str) -> Change:
+    """Of `(ctx or mp).Queue()` the module becomes a context, and who gives one still decides."""
+    spellings = {document.imported(name, owner) for name in ("multiprocessing", "torch.multiprocessing")} - {""}
+    modules = [part for part in _outcomes(owner) if document.code(part) in spellings]
+    if len(modules) != 1:
+        raise NotFixable("what makes it is chosen between several")
+    edit = document.replaced(modules[0], f'{document.code(modules[0])}.get_context("{method}")')
+    return Change((edit,), True, f"it is made by the {method} context")
+
+
+def _outcomes(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What an expression can come to."""
+    if isinstance(node, cst.BooleanOperation):
+        yield from (*_outcomes(node.left), *_outcomes(node.right))
+    elif isinstance(node, cst.IfExp):
+        yield from (*_outcomes(node.body), *_outcomes(node.orelse))
+    else:
+        yield node

@@ -3,7 +3,8 @@
 A `worker_init_fn` adds its worker's id, what is spawned its rank, `__getitem__` the index of its sample, processes and
 the initializers of pools `os.getpid()`; an `__iter__` seeds with `torch.initial_seed()`. Other functions that run for
 each sample leave it to DataLoader, which has seeded its workers: the call goes. It is unsafe: what is drawn becomes
-other than it was. Declined are seeds that are no numbers or may be None, and functions that seed twice alike.
+other than it was. An id that is taken as `_` is called worker_id. Declined are seeds that are no numbers or may be
+None, and functions that seed twice alike.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class _Seeds:
         nodes = [node for node in ast.walk(self.function) if isinstance(node, ast.expr)]
         self.seeds = [node for node in nodes if f"{node.lineno}:{node.col_offset}:{type(node).__name__}" in places]
         self.edits: list[Edit] = []
+        self.renamed = self._telling_parameter()
 
     def _function(self) -> Any:
         node: Any = self.call
@@ -48,7 +50,22 @@ class _Seeds:
             node = self.outline.parents[node]
         return node
 
+    def _telling_parameter(self) -> list[Edit]:
+        """The id of the worker was called `_` while nobody read it."""
+        if self.given.strip("_") or not self.given or self.where != "loader":
+            return []
+        names = [n for n in ast.walk(self.function) if isinstance(n, ast.arg) and n.arg == self.given]
+        if len(names) != 1 or any(isinstance(n, ast.Name) and n.id == self.given for n in ast.walk(self.function)):
+            return []
+        self.given = self.document.fresh("worker_id")
+        start = self.outline.start(names[0])
+        return [Edit(self.document.path, start, start + len(names[0].arg), self.given)]
+
     def change(self) -> Change:
+        change = self._change()
+        return change._replace(edits=(*self.renamed, *change.edits))
+
+    def _change(self) -> Change:
         if self.default:
             return self._given_to_helper()
         if not self.seeds:

@@ -118,4 +118,5 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             f"{seeder}() seeds every worker alike (initializer), so they all draw the same: let the initializer add "
             "what tells them apart, such as os.getpid()"
         )
-        yield model.finding("TMP405", message, call, module)
+        repair = model.repair("seed_from_entropy", call, module, name=seeder)
+        yield model.finding("TMP405", message, call, module, repair=repair)

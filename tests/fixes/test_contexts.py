@@ -39,6 +39,15 @@ SAFE = {
         '@dataclass\nclass Control:\n    stop: object = field(default_factory=mp.get_context("spawn").Event)\n\n\n'
         "def run():\n    torch.multiprocessing.spawn(work, args=(Control(),))\n"
     ),
+    "def run(ctx=None):\n    queue = (ctx or mp).Queue()\n    torch.multiprocessing.spawn(work, args=(queue,))\n": (
+        'def run(ctx=None):\n    queue = (ctx or mp.get_context("spawn")).Queue()\n'
+        "    torch.multiprocessing.spawn(work, args=(queue,))\n"
+    ),
+    "def run(ctx=None):\n    queue = (mp if ctx is None else ctx).Queue()\n"
+    "    torch.multiprocessing.spawn(work, args=(queue,))\n": (
+        'def run(ctx=None):\n    queue = (mp.get_context("spawn") if ctx is None else ctx).Queue()\n'
+        "    torch.multiprocessing.spawn(work, args=(queue,))\n"
+    ),
     "def run():\n    queue = Queue(4)\n    torch.multiprocessing.spawn(work, args=(queue,))\n": (
         'def run():\n    queue = mp.get_context("spawn").Queue(4)\n'
         "    torch.multiprocessing.spawn(work, args=(queue,))\n"

@@ -60,6 +60,59 @@ SAFE: dict[str, tuple[str, str, str]] = {
             return DataLoader(data, num_workers=1, collate_fn=collate)
         """,
     ),
+    "the field of a dataclass": (
+        "lambda step: 0.9 * step",
+        """
+        @dataclass
+        class Schedule:
+            base: float
+            factor: Callable = lambda step: 0.9 * step  # of the rate
+        """,
+        """
+        def _factor(step):
+            return 0.9 * step
+
+
+        @dataclass
+        class Schedule:
+            base: float
+            factor: Callable = _factor  # of the rate
+        """,
+    ),
+    "an attribute of a local class": (
+        "lambda: 3",
+        """
+        def main():
+            class Options:
+                seed = lambda: 3
+            return Options
+        """,
+        """
+        def _seed():
+            return 3
+
+
+        def main():
+            class Options:
+                seed = _seed
+            return Options
+        """,
+    ),
+    "the default of an option": (
+        "lambda rows: torch.stack(rows)[0]",
+        """
+        def main(options):
+            options.setdefault("collate_fn", lambda rows: torch.stack(rows)[0])
+        """,
+        """
+        def _collate_fn(rows):
+            return torch.stack(rows)[0]
+
+
+        def main(options):
+            options.setdefault("collate_fn", _collate_fn)
+        """,
+    ),
     "an argument by keyword": (
         "lambda rows: torch.stack(rows)[0]",
         """

@@ -76,6 +76,17 @@ def test_option_depends_on_the_count(option: str) -> None:
     assert mended_text(after, unsafe=True) == after
 
 
+def test_option_stays_for_those_who_name_a_count() -> None:
+    text = CHOSEN.format(option="persistent_workers=True") + "\n\nloader = make([1])\n"
+    after = CHOSEN.format(option="persistent_workers=workers > 0") + "\n\nloader = make([1])\n"
+    assert mended_text(text) == after
+    text = f"{LOADER}\n\nclass Loader(DataLoader):\n    def __init__(self, data, workers=0, **kw):\n"
+    text += "        kw.setdefault('persistent_workers', True)\n"
+    text += "        super().__init__(data, num_workers=workers, **{given})\n\n\nloader = Loader([1])\n"
+    kept = '{**kw, "persistent_workers": workers > 0}'
+    assert mended_text(text.replace("{given}", "kw")) == text.replace("{given}", kept)
+
+
 def test_count_that_is_no_name_is_left() -> None:
     text = CHOSEN.format(option="timeout=30").replace("num_workers=workers", "num_workers=workers * 1")
     assert mended_text(text, unsafe=True) == text

@@ -134,3 +134,67 @@ if __name__ == "__main__":
     mp.spawn(play, args=(5,), nprocs=2)
 """
     assert "random.seed(11 + rank)" in mended_text(text, unsafe=True)
+
+
+SEEDED = """\
+import random
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader
+
+
+def everything(seed=1234):
+    random.seed(seed)
+
+
+class Seeds:
+    def __init__(self, seed):
+        self.seed = seed
+
+    def __call__(self, number):
+        random.seed(self.seed)
+
+
+def start(_):
+    everything()
+
+
+def loaders():
+    yield DataLoader(range(4), num_workers=2, worker_init_fn=Seeds(3))
+    yield DataLoader(range(4), num_workers=2, worker_init_fn=start)
+"""
+
+
+def test_the_id_of_the_worker_gets_a_name_and_goes_to_objects() -> None:
+    after = mended_text(SEEDED, unsafe=True)
+    assert "random.seed(self.seed + number)" in after
+    assert "def start(worker_id):\n    everything(seed=1234 + worker_id)\n" in after
+    assert mended_text(after, unsafe=True) == after
+
+
+BY_LIBRARY = """\
+import random
+from concurrent.futures import ProcessPoolExecutor
+
+import torch
+
+
+def draw(number):
+    return random.random() + torch.rand(1).item()
+
+
+if __name__ == "__main__":
+    with ProcessPoolExecutor(2, {given}) as executor:
+        print(list(executor.map(draw, range(9))))
+"""
+
+
+def test_an_initializer_of_the_library_takes_fresh_entropy() -> None:
+    for before, after in {
+        "initializer=random.seed, initargs=(0,)": "initializer=random.seed",
+        "initargs=(0,), initializer=torch.manual_seed": "initializer=torch.seed",
+    }.items():
+        mended = mended_text(BY_LIBRARY.format(given=before), unsafe=True)
+        assert mended == BY_LIBRARY.format(given=after)
+        assert mended_text(mended, unsafe=True) == mended
