@@ -23,6 +23,10 @@ def change(repair: Repair, documents: Documents) -> Change:
     document, notes = documents[repair.path], dict(repair.notes)
     if notes["problem"] == "name":
         return _named(document, document.node(repair, cst.SimpleString))
+    if notes["problem"] == "module":
+        module = document.node(repair, cst.Name, cst.Attribute)
+        text = f'{document.code(module)}.get_context("{notes["method"]}")'
+        return Change((document.replaced(module, text),), True, "the module became a context object")
     if notes["problem"] == "text":
         node: cst.CSTNode = document.node(repair, *EXPRESSIONS)
         context, edits = _context(document, node, "text")

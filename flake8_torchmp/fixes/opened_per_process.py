@@ -3,11 +3,12 @@
 `self.file = h5py.File(path)` goes; what its arguments need is stored instead, and the class gets a property `file`,
 which opens it when it is first read in a process, and a `__getstate__` that leaves the open one out. What is derived
 from it (`self.data = self.file["x"]`, also by way of a local name) becomes a property too, and a `with` around the
-assignment goes along. A class that says itself how it is pickled goes on doing so. Unsafe: it opens later than before,
-and again in each worker.
+assignment goes along. A function that only opens and returns it is called in the property; what is opened on first use
+is left to `opened_lazily`. A class that says itself how it is pickled goes on doing so. Unsafe: it opens later than
+before, and again in each worker.
 
-Refused where it is stored on a condition or in several places, and where the class's own pickling does more with it
-than to leave it out and to open it anew.
+Refused where it is stored on a condition or in several places, or entered into a stack, and where the class's own
+pickling does more with it than to leave it out and to open it anew.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import libcst as cst
 
 from flake8_torchmp.findings import Repair
 
+from . import opened_lazily
 from .change import Change, Edit, NotFixable
 from .document import Document, Documents
 from .layout import reindented
@@ -27,7 +29,34 @@ from .own_pickling import OwnPickling
 def change(repair: Repair, documents: Documents) -> Change:
     document = documents[repair.path]
     derived = frozenset(dict(repair.notes).get("attributes", "").split())
-    return _Moving(document, document.node(repair, cst.Call), derived).change()
+    call = document.node(repair, cst.Call)
+    by_itself = opened_lazily.change(document, call)
+    return by_itself or _Moving(document, _stored_by_an_object(document, call), derived).change()
+
+
+def _stored_by_an_object(document: Document, call: cst.Call) -> cst.Call:
+    """Where a function only opens and returns it: the one call of that function, whose result an object stores."""
+    above = list(document.ancestors(call))
+    function = next((item for item in above if isinstance(item, cst.FunctionDef)), None)
+    line = next((item for item in above if isinstance(item, cst.SimpleStatementLine)), None)
+    if function is None or line is None or not isinstance(line.body[0], cst.Return):
+        return call
+    name = function.name.value
+    calls = [node for node in document.nodes() if isinstance(node, cst.Call) and _called(node) == name]
+    if len(calls) != 1 or any(item is function for item in document.ancestors(calls[0])):
+        return call
+    return calls[0]
+
+
+def _called(call: cst.Call) -> str:
+    """`open_it` of `open_it()` and `self.open_it()`."""
+    function = call.func
+    name = function.attr if isinstance(function, cst.Attribute) and isinstance(function.value, cst.Name) else function
+    return name.value if isinstance(name, cst.Name) else ""
+
+
+def _last(call: cst.Call) -> str:
+    return call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
 
 
 class _Moving:
@@ -45,6 +74,8 @@ class _Moving:
             raise NotFixable("it is not opened in a plain method")
         self.receiver = parameters[0].name.value
         self.opening = next(item for item in above if isinstance(item, cst.SimpleStatementLine))
+        if any(isinstance(item, cst.Call) and _last(item) == "enter_context" for item in above):
+            raise NotFixable("it is entered into a stack, which would have to be one of each process too")
         self.locals = set(self._locals())
         self.stored = dict(self._stored_parameters())
         self.edits: list[Edit] = []

@@ -1,8 +1,9 @@
 """A listing of a folder is sorted where it is made: `sorted(os.listdir(folder))`.
 
 Safe: the program gets the same names, in one of the orders that it had to expect, and a list where it had a list or an
-iterator. Entries of `os.scandir` are sorted by their names. Refused are `os.walk`, whose order is that of lists inside
-what it gives, an iterator that is entered by `with` or asked by `next`, and files with a `sorted` of their own.
+iterator. Entries of `os.scandir` are sorted by their names, also inside `with`; of `os.walk` the folders and files of
+each level are. Refused are an iterator that is asked by `next`, a walk that no loop takes apart, and files with a
+`sorted` of their own.
 """
 
 from __future__ import annotations
@@ -19,19 +20,70 @@ def change(repair: Repair, documents: Documents) -> Change:
     document = documents[repair.path]
     node = document.node(repair, cst.Call)
     name = _last(node.func)
-    if name in ("walk", "fwalk"):
-        raise NotFixable("os.walk has an order at each level: sort the folders and files inside the loop")
     if any(isinstance(one, cst.FunctionDef | cst.AssignTarget) and _bound(one) == "sorted" for one in document.nodes()):
         raise NotFixable("the file has a sorted of its own")
     above = document.parent(node)
+    if name in ("walk", "fwalk"):
+        return _walked(document, node)
     if isinstance(above, cst.WithItem):
-        raise NotFixable("the listing is entered by with")
+        return _entered(document, above)
     if name != "listdir" and _is_asked_by_next(document, node):
         raise NotFixable("the listing is asked by next")
     key = ", key=lambda entry: entry.name" if name == "scandir" else ""
     around = document.parent(above) if isinstance(above, cst.Arg) else None
     whole = around if isinstance(around, cst.Call) and _last(around.func) == "list" and len(around.args) == 1 else node
     return Change((document.replaced(whole, f"sorted({document.code(node)}{key})"),), True, "the listing is sorted")
+
+
+def _walked(document: Document, node: cst.Call) -> Change:
+    """The folders and files are sorted at each level: `dirs.sort()` decides where the walk goes next."""
+    loop = document.parent(node)
+    if not isinstance(loop, cst.For | cst.CompFor) or not isinstance(loop.target, cst.Tuple):
+        raise NotFixable("os.walk has an order at each level, and no loop takes it apart")
+    names = [element.value.value for element in loop.target.elements if isinstance(element.value, cst.Name)]
+    if len(names) != 3 or any(argument.keyword is not None for argument in node.args) or len(node.args) > 1:
+        raise NotFixable("os.walk has an order at each level: sort the folders and files inside the loop")
+    if isinstance(loop, cst.CompFor):
+        inner = [one for one in document.nodes(loop) if isinstance(one, cst.CompFor) and one is not loop]
+        edits = [document.replaced(node, f"sorted({document.code(node)})")]
+        edits += [document.replaced(o.iter, f"sorted({names[2]})") for o in inner if document.code(o.iter) == names[2]]
+        return Change(tuple(edits), True, "the walk is sorted")
+    return _walked_by_loop(document, node, loop, names)
+
+
+def _walked_by_loop(document: Document, node: cst.Call, loop: cst.For, names: list[str]) -> Change:
+    targets = loop.target.elements if isinstance(loop.target, cst.Tuple) else ()
+    place = document.line_after(document.span(node).end)
+    first = loop.body.body[0]
+    if not isinstance(loop.body, cst.IndentedBlock) or document.span(first).start < place:
+        raise NotFixable("os.walk has an order at each level: sort the folders and files inside the loop")
+    edits = []
+    for index in (1, 2):
+        is_read = any(isinstance(one, cst.Name) and one.value == names[index] for one in document.nodes(loop.body))
+        if names[index].strip("_") or is_read:
+            continue
+        if index == 1:
+            names[1] = document.fresh("dirs")
+            edits.append(document.replaced(targets[1].value, names[1]))
+        else:
+            names[2] = ""
+    lines = [f"{document.indent_of(first)}{name}.sort(){document.newline}" for name in names[1:] if name]
+    edits.append(document.inserted(place, "".join(lines)))
+    return Change(tuple(edits), True, "the walk is sorted")
+
+
+def _entered(document: Document, item: cst.WithItem) -> Change:
+    """`with os.scandir(folder) as entries:` goes through the entries by their names."""
+    around = document.parent(item)
+    name = item.asname.name if item.asname is not None else None
+    if not isinstance(around, cst.With) or not isinstance(name, cst.Name):
+        raise NotFixable("the listing is entered by with")
+    uses = [one for one in document.nodes(around.body) if isinstance(one, cst.Name) and one.value == name.value]
+    loops = [document.parent(one) for one in uses]
+    if not uses or any(not isinstance(loop, cst.For | cst.CompFor) for loop in loops):
+        raise NotFixable("the listing is entered by with, and used otherwise than by a loop")
+    edits = [document.replaced(one, f"sorted({name.value}, key=lambda entry: entry.name)") for one in uses]
+    return Change(tuple(edits), True, "the listing is sorted")
 
 
 def _is_asked_by_next(document: Document, node: cst.Call) -> bool:

@@ -69,7 +69,7 @@ from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.flow import caught_around, conditions
 from flake8_torchmp.semantics.module import Module, last_name
-from flake8_torchmp.semantics.values import Constant
+from flake8_torchmp.semantics.values import Constant, Result, Value
 from flake8_torchmp.settings import START_METHODS
 
 from . import rule
@@ -106,7 +106,10 @@ _MESSAGES = {
 def _repair(bad: BadContext, model: Model) -> Repair | None:
     """Where what is given is one thing alone, a context or a name."""
     values = model.evaluator.of(bad.source)
-    if all(isinstance(value, Constant) and isinstance(value.value, str) for value in values):
+    if bad.problem == "module" and isinstance(bad.source.node, ast.Name | ast.Attribute):
+        notes = {"problem": "module", "method": model.settings.start_method}
+        return model.repair("context_argument", bad.source.node, bad.source.frame.module, **notes)
+    if all(_is_name(value) for value in values):
         given = "text"
     elif all(is_context(value) for value in values):
         given = "context"
@@ -118,6 +121,13 @@ def _repair(bad: BadContext, model: Model) -> Repair | None:
         return None
     notes = {"problem": "keyword", "keyword": bad.keyword, "name": bad.name, "value": given}
     return model.repair("context_argument", bad.call, bad.frame.module, **notes)
+
+
+def _is_name(value: Value) -> bool:
+    """Whether a value is the name of a start method, as it is written or asked for."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, str)
+    return isinstance(value, Result) and value.name.endswith("multiprocessing.get_start_method")
 
 
 def _instead(bad: BadContext) -> str:

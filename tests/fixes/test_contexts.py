@@ -48,6 +48,14 @@ SAFE = {
         'def run(ctx=None):\n    queue = (mp.get_context("spawn") if ctx is None else ctx).Queue()\n'
         "    torch.multiprocessing.spawn(work, args=(queue,))\n"
     ),
+    "from torch.utils.data import DataLoader\n\n"
+    "loader = DataLoader([1], num_workers=1, multiprocessing_context=mp)\n": (
+        "from torch.utils.data import DataLoader\n\n"
+        'loader = DataLoader([1], num_workers=1, multiprocessing_context=mp.get_context("spawn"))\n'
+    ),
+    "executor = ProcessPoolExecutor(2, mp_context=mp.get_start_method())\n": (
+        "executor = ProcessPoolExecutor(2, mp_context=mp.get_context(mp.get_start_method()))\n"
+    ),
     "def run():\n    queue = Queue(4)\n    torch.multiprocessing.spawn(work, args=(queue,))\n": (
         'def run():\n    queue = mp.get_context("spawn").Queue(4)\n'
         "    torch.multiprocessing.spawn(work, args=(queue,))\n"

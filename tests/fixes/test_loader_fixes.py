@@ -34,8 +34,35 @@ def test_listing_is_sorted(listing: str) -> None:
     assert mended_text(after) == after
 
 
-def test_walk_is_left() -> None:
-    text = DATASET.format(listing="[os.path.join(d, f) for d, _, names in os.walk(root) for f in names]")
+WALKED = {
+    "[os.path.join(d, f) for d, _, names in os.walk(root) for f in names]": (
+        "[os.path.join(d, f) for d, _, names in sorted(os.walk(root)) for f in sorted(names)]"
+    ),
+    "[]\n        for place, _, names in os.walk(root):  # all\n            # each\n"
+    "            for f in names:\n                self.files.append(os.path.join(place, f))": (
+        "[]\n        for place, dirs, names in os.walk(root):  # all\n"
+        "            dirs.sort()\n            names.sort()\n            # each\n"
+        "            for f in names:\n                self.files.append(os.path.join(place, f))"
+    ),
+    "[]\n        with os.scandir(root) as entries:\n"
+    "            for e in entries:\n                self.files.append(e)": (
+        "[]\n        with os.scandir(root) as entries:\n"
+        "            for e in sorted(entries, key=lambda entry: entry.name):\n                self.files.append(e)"
+    ),
+}
+
+
+@pytest.mark.parametrize("listing", WALKED)
+def test_walk_and_entries_are_sorted(listing: str) -> None:
+    after = mended_text(DATASET.format(listing=listing))
+    assert after == DATASET.format(listing=WALKED[listing])
+    assert mended_text(after) == after
+
+
+@pytest.mark.parametrize("walk", ["os.walk(root, False)", "os.walk(root, topdown=False)", "os.fwalk(root)"])
+def test_walk_that_sorting_would_not_order_is_left(walk: str) -> None:
+    names = "d, _, names, _" if "fwalk" in walk else "d, _, names"
+    text = DATASET.format(listing=f"[]\n        for {names} in {walk}:\n            self.files += names")
     assert mended_text(text, unsafe=True) == text
 
 

@@ -178,3 +178,72 @@ def test_its_own_pickling(left_out: str) -> None:
 {PROPERTY.format(name="data", bare="data", call="h5py.File(self.path)")}"""
     after += PICKLED.format(left_out=LEFT_OUT[left_out], restored="") + REST
     assert fixed(before) == after
+
+
+LAZY = """    def __init__(self, path):
+        self.path = path
+        self._file = None
+        self.count = len(self.data)
+
+    @property
+    def data(self):
+        if {test}:
+            self._file = h5py.File(self.path)  # once
+{more}        return self._file
+"""
+
+
+@pytest.mark.parametrize("test", ["self._file is None", "not self._file"])
+def test_on_first_use(test: str) -> None:
+    before = HEAD + LAZY.format(test=test, more="") + REST
+    more = "            self._file_opened_by = os.getpid()\n"
+    state = '\n    def __getstate__(self):\n        return {**self.__dict__, "_file": None}\n'
+    test += " or self._file_opened_by != os.getpid()"
+    assert fixed(before) == HEAD + LAZY.format(test=test, more=more) + state + REST
+
+
+def test_a_cached_property() -> None:
+    text = f"""{HEAD.replace("import os", "import functools")}    def __init__(self, path):
+        self.path = path
+        self.count = len(self.data)
+
+    @functools.cached_property
+    def data(self):
+        return h5py.File(self.path)
+{REST}"""
+    after = fixed(text)
+    assert "    @property\n    def data(self):\n        if self.__dict__" in after
+    assert "            self._opened_data = h5py.File(self.path)\n" in after
+    assert 'if k not in ("_opened_data", "_opened_data_by")}' in after
+
+
+def test_a_function_that_opens_it() -> None:
+    before = f"""{HEAD}    def __init__(self, path):
+        self.data = self.opened(path)
+
+    @staticmethod
+    def opened(path):
+        return h5py.File(path)
+{REST}"""
+    after = fixed(before)
+    assert "        self._data_path = path\n" in after
+    assert "            self._opened_data = self.opened(self._data_path)\n" in after
+
+
+LAZY_LEFT = {
+    "stored elsewhere": "\n    def renew(self):\n        self._file = h5py.File(self.path)\n",
+    "pickled otherwise": "\n    def __getstate__(self):\n        return vars(self)\n",
+}
+
+
+@pytest.mark.parametrize("case", LAZY_LEFT)
+def test_on_first_use_left(case: str) -> None:
+    text = HEAD + LAZY.format(test="self._file is None", more="") + LAZY_LEFT[case] + REST
+    assert fixed(text) == text
+
+
+def test_a_stack_is_left() -> None:
+    text = f"""{HEAD}    def __init__(self, path, stack):
+        self.data = stack.enter_context(h5py.File(path))
+{REST}"""
+    assert fixed(text) == text

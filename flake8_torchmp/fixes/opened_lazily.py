@@ -1,0 +1,131 @@
+"""What is opened when it is first needed is opened anew in each process, and goes to none.
+
+`if self.file is None: self.file = h5py.File(self.path)` asks for the process too, and a property or cached property
+that returns what it opens becomes one that opens it once in each process. `__getstate__` leaves the open one out.
+Unsafe: it is opened again in each worker. Refused where the class says itself how it is pickled, and where the
+attribute is stored in other places.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from .change import Change, Edit, NotFixable
+from .document import Document
+
+PROPERTIES = ("property", "cached_property")
+SELF_MADE = frozenset("__getstate__ __setstate__ __reduce__ __reduce_ex__ __slots__ __getnewargs__".split())
+
+
+def change(document: Document, call: cst.Call) -> Change | None:
+    """None where it is opened at once."""
+    above = list(document.ancestors(call))
+    method = next((item for item in above if isinstance(item, cst.FunctionDef)), None)
+    owner = document.parent(document.parent(method) or method) if method is not None else None
+    if method is None or not isinstance(owner, cst.ClassDef) or not method.params.params:
+        return None
+    line = next((item for item in above if isinstance(item, cst.SimpleStatementLine)), None)
+    if line is None or len(line.body) != 1 or not isinstance(method.body, cst.IndentedBlock):
+        return None
+    opening = _Opening(document, owner, method, line)
+    return opening.in_property() or opening.on_first_use()
+
+
+class _Opening:
+    def __init__(
+        self, document: Document, owner: cst.ClassDef, method: cst.FunctionDef, line: cst.SimpleStatementLine
+    ) -> None:
+        self.document, self.owner, self.method, self.line = document, owner, method, line
+        self.receiver = method.params.params[0].name.value
+
+    def in_property(self) -> Change | None:
+        document, method, statement = self.document, self.method, self.line.body[0]
+        decorators = [item.decorator for item in method.decorators]
+        if len(decorators) != 1 or not isinstance(statement, cst.Return) or statement.value is None:
+            return None
+        decorator = decorators[0]
+        named = decorator.attr if isinstance(decorator, cst.Attribute) else decorator
+        lines = list(method.body.body)
+        is_whole = lines[-1] is self.line and all(_is_text(document, one) for one in lines[:-1]) and len(lines) < 3
+        if not isinstance(named, cst.Name) or named.value not in PROPERTIES or not is_whole:
+            return None
+        process, imports = self._process()
+        opened = f"_opened_{method.name.value.lstrip('_')}"
+        indent = document.indent_of(self.line)
+        deep, me = indent + document.indent, self.receiver
+        expression = document.code(statement.value)
+        text = document.newline.join(
+            (
+                f'if {me}.__dict__.get("{opened}_by") != {process}.getpid():',
+                f"{deep}{me}.{opened} = {expression}",
+                f"{deep}{me}.{opened}_by = {process}.getpid()",
+                f"{indent}return {me}.{opened}",
+            )
+        )
+        edits = [document.replaced(statement, text)]
+        if named.value != "property":
+            edits.append(document.replaced(decorator, "property"))
+        kept = f'k not in ("{opened}", "{opened}_by")'
+        edits.append(self._getstate(f"{{k: v for k, v in {me}.__dict__.items() if {kept}}}"))
+        return Change((*imports, *edits), False, f"{method.name.value} is opened once in each process")
+
+    def on_first_use(self) -> Change | None:
+        document, statement = self.document, self.line.body[0]
+        block = document.parent(self.line)
+        test = document.parent(block) if block is not None else None
+        if not isinstance(statement, cst.Assign) or len(statement.targets) != 1 or not isinstance(test, cst.If):
+            return None
+        name = self._attribute(statement.targets[0].target)
+        asked = document.code(test.test)
+        me = self.receiver
+        if not name or test.body is not block or asked not in (f"{me}.{name} is None", f"not {me}.{name}"):
+            return None
+        if self._times_stored(name) > 1:
+            raise NotFixable("it is stored in several places")
+        process, imports = self._process()
+        by = f"_{name.lstrip('_')}_opened_by"
+        edits = [
+            document.replaced(test.test, f"{asked} or {me}.{by} != {process}.getpid()"),
+            document.inserted(document.line_after(document.span(self.line).end), self._after(by, process)),
+            self._getstate(f'{{**{me}.__dict__, "{name}": None}}'),
+        ]
+        return Change((*imports, *edits), False, f"{name.lstrip('_')} is opened once in each process")
+
+    def _after(self, by: str, process: str) -> str:
+        indent = self.document.indent_of(self.line)
+        return f"{indent}{self.receiver}.{by} = {process}.getpid(){self.document.newline}"
+
+    def _process(self) -> tuple[str, list[Edit]]:
+        return self.document.with_import("import os", self.owner)
+
+    def _getstate(self, state: str) -> Edit:
+        document = self.document
+        if any(isinstance(node, cst.Name) and node.value in SELF_MADE for node in document.nodes(self.owner)):
+            raise NotFixable("its class says itself how it is pickled")
+        inner, deep = document.indent_of(self.method), document.indent_of(self.method.body.body[0])
+        end = document.line_after(document.span(self.method.body.body[-1]).end)
+        before = [] if document.text[:end].endswith(("\n", "\r")) else [""]
+        lines = [*before, "", f"{inner}def __getstate__({self.receiver}):", f"{deep}return {state}"]
+        return document.inserted(end, "".join(f"{line}{document.newline}" for line in lines))
+
+    def _attribute(self, node: cst.CSTNode) -> str:
+        if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == self.receiver:
+            return node.attr.value
+        return ""
+
+    def _times_stored(self, name: str) -> int:
+        """How often the class stores something else than None."""
+        found = 0
+        for node in self.document.nodes(self.owner):
+            if isinstance(node, cst.Assign | cst.AnnAssign):
+                targets = [one.target for one in node.targets] if isinstance(node, cst.Assign) else [node.target]
+                is_none = isinstance(node.value, cst.Name) and node.value.value == "None"
+                stored = any(self._attribute(part) == name for one in targets for part in self.document.nodes(one))
+                found += stored and not is_none
+            elif isinstance(node, cst.AsName):
+                found += any(self._attribute(part) == name for part in self.document.nodes(node.name))
+        return found
+
+
+def _is_text(document: Document, line: cst.CSTNode) -> bool:
+    return document.code(line).lstrip("rRuU")[:1] in ('"', "'")
