@@ -12,7 +12,7 @@ from flake8_torchmp.semantics.calls import Frame, has_receiver, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import FUNCTIONS, Module, ancestors, body_nodes, last_name, position, up
-from flake8_torchmp.semantics.values import Class, Collection, Constant, Instance, Result, Value
+from flake8_torchmp.semantics.values import Class, Collection, Constant, Instance, Method, Result, Value
 
 from .crossings import Crossing, Crossings
 from .object_state import ObjectState
@@ -58,14 +58,16 @@ class KeptWorkers:
             return
         codebase = self.evaluator.codebase
         for crossing in self.crossings.of(module):
-            if crossing.parameter.role != "dataset" or not crossing.has_workers or not self._persists(crossing):
+            is_kept = crossing.parameter.role == "dataset" or crossing.parameter.keyword == "collate_fn"
+            if not is_kept or not crossing.has_workers or not self._persists(crossing):
                 continue
             near = codebase.reachable(codebase.users([module.path]))
             if any(codebase.matches(path, _RELOADED) for path in near):
                 return
             for hanging in crossing.hanging:
-                if isinstance(hanging.value, Instance):  # the dataset, or what it holds, such as its transform
-                    for change in self._changed_near(hanging.value, near):
+                value = hanging.value.receiver if isinstance(hanging.value, Method) else hanging.value
+                if isinstance(value, Instance):  # the dataset, what it holds, such as its transform, or a collator
+                    for change in self._changed_near(value, near):
                         if self._comes_later(change, crossing):
                             yield change.node, change.module, change.attribute, crossing
 

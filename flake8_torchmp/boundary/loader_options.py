@@ -72,6 +72,8 @@ class LoaderOptions:
         for value in values:
             holding = [*_facts(value, source), *facts_at(call.node)]
             holding += [fact for item in holding for fact in self._named_test(item, call.module)]
+            if any(_is_picked(node, names) for node in (source.node, *(hop.node for hop in value.way))):
+                continue
             answers = {_without_workers(fact.test, names) is fact.holds for fact in holding if _decides(fact, names)}
             if False in answers:
                 continue
@@ -177,6 +179,12 @@ def _facts(value: Value, source: Source) -> list[Condition]:
     if isinstance(own, ast.Compare | ast.UnaryOp | ast.BoolOp):
         found.append(Condition(own, True))  # `persistent_workers=workers > 0`
     return found
+
+
+def _is_picked(node: ast.AST, names: frozenset[str]) -> bool:
+    """`(None, 4)[workers > 0]`: the count picks the option."""
+    shown = isinstance(node, ast.Subscript) and isinstance(node.value, ast.Tuple | ast.List | ast.Dict)
+    return shown and _without_workers(node.slice, names) is not None  # type: ignore[attr-defined]
 
 
 def _decides(fact: Condition, names: frozenset[str]) -> bool:

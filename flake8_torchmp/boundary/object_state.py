@@ -53,6 +53,10 @@ PLAIN = frozenset(
     "numpy.zeros_like numpy.ones_like numpy.empty_like numpy.full_like numpy.arange pandas.DataFrame".split()
 )
 """What makes an object that each process has a copy of."""
+NUMBERS = frozenset(
+    f"builtins.{name}" for name in "abs bool divmod float int len max min pow round sorted str sum".split()
+)
+"""What makes a number, a text or a list of others: nothing that processes share."""
 TENSORS = frozenset(f"torch.{name}" for name in "zeros ones empty full tensor zeros_like ones_like rand randn".split())
 """The same under fork alone: a spawned process gets a tensor's memory shared."""
 
@@ -542,4 +546,5 @@ def _may_be_shared(value: Value) -> bool:
     name = qualified(value)
     if "share_memory_" in name or "Manager" in name or "SharedMemory" in name:
         return True
-    return mp_name(value.callee) in apis.PRIMITIVES or not (_is_made_plain(value) or _made_by(value) in TENSORS)
+    is_plain = _is_made_plain(value) or _made_by(value) in TENSORS or _made_by(value) in NUMBERS
+    return mp_name(value.callee) in apis.PRIMITIVES or not is_plain

@@ -504,7 +504,13 @@ class _Taint:
 
     def _is_stored(self, node: ast.Attribute) -> bool:
         """An attribute of the dataset that a method sets by the worker's number."""
-        return any(self.depends(value) for value in self._stored(node))
+        key = (0, f"{node.attr} asked")
+        if key in self._names:
+            return False
+        self._names[key] = True
+        found = any(self.depends(value) for value in self._stored(node))
+        del self._names[key]
+        return found
 
     def _stored(self, node: ast.Attribute) -> list[ast.expr]:
         if not isinstance(self.receiver, Instance) or not isinstance(node.value, ast.Name):

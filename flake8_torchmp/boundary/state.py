@@ -260,14 +260,17 @@ class State:
         return known
 
     def is_set_by(self, variable: Global, worker: WorkerFunction, workers: Workers) -> bool:
-        """Whether worker code of a kind pours into its copy what it is to hold, so that the copy is its own."""
-        return any(
-            isinstance(mutation.node, ast.Call)
-            and last_name(mutation.node.func) in POURING
-            and (function := mutation.module.scope_of(mutation.node).enclosing_function()) is not None
-            and workers.runs(function, worker.kind)
-            for mutation in self.mutations(variable)
-        )
+        """Whether worker code of a kind pours into its copy what it is to hold, or gets it with an object."""
+        for mutation in self.mutations(variable):
+            function = mutation.module.scope_of(mutation.node).enclosing_function()
+            if function is None or (function.name != "__setstate__" and not isinstance(mutation.node, ast.Call)):
+                continue
+            if function.name == "__setstate__" or (
+                last_name(mutation.node.func) in POURING  # type: ignore[attr-defined]
+                and workers.runs(function, worker.kind)
+            ):
+                return True
+        return False
 
     def seen_by(self, read: ast.expr, variable: Global) -> list[Mutation]:
         """The mutations of a variable that one read of it can show: `X.a` shows nothing of `X.b = 1`."""
@@ -323,7 +326,8 @@ class State:
             for change in changes:
                 kind = self._changes_variable(change, root, variable, module)
                 if kind:
-                    yield Mutation(change.node, module, kind, _attribute_of(change) if kind == "changed" else "")
+                    attribute = self._attribute_of(change, variable, module) if kind == "changed" else ""
+                    yield Mutation(change.node, module, kind, attribute)
         for name in self._names_in(variable, module):
             for reference in module.loads(name):
                 if isinstance(reference, ast.Name) and self.of_name(reference, module) == variable:
@@ -415,6 +419,16 @@ class State:
                 is_changed = self._changes_parameter(callee, call, reference, module)
             if is_changed:
                 yield Mutation(call, module, "changed")
+
+    def _attribute_of(self, change: Change, variable: Global, module: Module) -> str:
+        """What of a variable is changed: `a` of `X.a = 1`, `X.a.b = 1` and, if `X` is in a module, `module.X.a = 1`."""
+        target = change.target
+        is_variable = isinstance(target, ast.Name)
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+            is_variable = target.attr == variable.name and self.of_attribute(target, module) == variable
+            if not is_variable:
+                return target.attr
+        return change.name if change.kind == "attribute" and is_variable else ""
 
     def _is_setter(self, call: ast.Call, module: Module) -> bool:
         for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module)):
@@ -644,13 +658,6 @@ class State:
     def is_primitive(self, variable: Global) -> bool:
         """A queue, lock or shared value of multiprocessing, made when the module is imported."""
         return any(isinstance(v, Result) and mp_name(v.callee) in PRIMITIVES for v in self.values(variable))
-
-
-def _attribute_of(change: Change) -> str:
-    target = change.target
-    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
-        return target.attr
-    return change.name if change.kind == "attribute" and isinstance(target, ast.Name) else ""
 
 
 def _gives(call: ast.Call, parameter: Parameter, shift: bool) -> bool:

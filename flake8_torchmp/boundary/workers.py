@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import fnmatch
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from flake8_torchmp.semantics import classes
@@ -13,7 +13,7 @@ from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import FUNCTIONS, Module, Place, Scope, body_nodes, dotted
-from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Partial, Value
+from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Partial, Unknown, Value
 
 from . import apis, random_sources
 from .crossings import Crossings
@@ -332,7 +332,7 @@ class Workers:
             if isinstance(node, ast.Call):
                 inner = self.outline.frame_in(scope.module.scope_of(node), frame)
                 if may_run_project(self.outline, node.func, scope.module):
-                    for value in self.outline.values(node.func, inner):
+                    for value in self._called_values(node.func, inner, scope, receiver):
                         yield from self._run_by(value)
                 for argument in node.args:
                     if self._may_be_function(argument, scope):
@@ -342,6 +342,17 @@ class Workers:
                     yield function, receiver
             elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
                 yield from self._indexed(node, frame)
+
+    def _called_values(self, callee: ast.expr, frame: Frame, scope: Scope, receiver: Value | None) -> Sequence[Value]:
+        """What a call runs; for `self.reader.read()`, by all that the object is made with where need be."""
+        values = self.outline.values(callee, frame)
+        if not isinstance(callee, ast.Attribute) or not isinstance(callee.value, ast.Attribute):
+            return values
+        is_own = isinstance(receiver, Instance) and dotted(callee.value.value) == receiver_name(scope)
+        if not is_own or not all(isinstance(value, Unknown) for value in values):
+            return values
+        known = self.evaluator.frame(scope, None, self.evaluator.frame_of(scope).closure, receiver)
+        return self.evaluator.values(callee, self.evaluator.frame_in(scope.module.scope_of(callee), known))
 
     def _indexed(self, node: ast.Subscript, frame: Frame) -> Iterator[tuple[Function, Value | None]]:
         """`self.source[i]` runs the `__getitem__` of an object that the receiver keeps."""

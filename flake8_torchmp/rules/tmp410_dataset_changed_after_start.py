@@ -3,8 +3,9 @@
 ## What happens
 With `persistent_workers=True` the workers are started once, with a copy of the dataset as it is then, and live through
 all epochs. What the parent changes afterwards, by `dataset.set_epoch(epoch)`, a switch for augmentation or the stage of
-a curriculum, never reaches them: every epoch is made as the first one. There is no error. Without persistent workers
-each epoch starts new ones with a new copy, so the same code works there.
+a curriculum, never reaches them, nor does what it sets on an object that collates: every epoch is made as the first
+one. There is no error. Without persistent workers each epoch starts new ones with a new copy, so the same code works
+there.
 
 ## Fails
 ```python
@@ -87,8 +88,9 @@ from . import rule
 @rule("TMP410", "dataset-changed-after-start")
 def dataset_changed_after_start(module: Module, model: Model) -> Iterator[Finding]:
     for node, place, attribute, crossing in model.kept_workers.missed(module):
+        thing = "dataset" if crossing.parameter.role == "dataset" else "collator"
         message = (
-            f"changes {attribute} of a dataset whose persistent workers keep the copy that they started with: drop "
+            f"changes {attribute} of a {thing} whose persistent workers keep the copy that they started with: drop "
             "persistent_workers, share the value (share_memory_(), multiprocessing.Value), or make the loader anew"
         )
         way = [Step(crossing.module.path, position(crossing.call)[0], "persistent_workers=True")]
