@@ -60,7 +60,7 @@ DEEPEST = 30
 DEEPEST_CALL = 7
 SMALL = 200
 """Evaluations, the same one counted wherever it is needed, for an answer that is kept from question to question."""
-MOST_LARGE = 60
+MOST_LARGE = 150
 """Larger answers for one question; a program that needs more is not understood."""
 
 _OF_A_QUESTION = ("_cost", "_large", "_height", "_is_whole", "_cut_at", "_depth", "_memo", "_provisional", "_running")
