@@ -74,12 +74,9 @@ class Starts:
         self.methods = methods
         self._inside: dict[int, Start | None] = {}
         self._can_start: dict[Place, str] = {}
-        self._asked: set[Place] = set()
         self._makes_loaders: set[str] = set()
         self._no_loaders: set[str] = set()
         self._with_loaders = True
-        self._circles = False
-        """Whether an answer was cut off because it was asked for already; a "no" is not kept then."""
 
     def start_afresh(self) -> None:
         self._inside.clear()
@@ -454,27 +451,42 @@ class Starts:
         return known == "starts" or (known == "iterates" and with_loaders)
 
     def _known(self, scope: Scope) -> str:
-        known = self._can_start.get(scope.place)
-        return self._judge(scope) if known is None else known
-
-    def _judge(self, scope: Scope) -> str:
-        if scope.place in self._asked:
-            self._circles = True
-            return ""
-        outer_circles, self._circles = self._circles, False
-        self._asked.add(scope.place)
-        found = self._may_start(scope)
-        self._asked.discard(scope.place)
-        if found == "starts" or not self._circles or not self._asked:
-            self._can_start[scope.place] = found
-        self._circles = self._circles or outer_circles
-        return found
-
-    def _may_start(self, scope: Scope) -> str:
         """starts, iterates (what somebody gives it), or nothing: from definitions alone."""
+        if scope.place not in self._can_start:
+            self._judge_with_callees(scope)
+        return self._can_start[scope.place]
+
+    def _judge_with_callees(self, scope: Scope) -> None:
+        """Judges a function and all that it may call, each once, whatever circles their calls make."""
+        callers: dict[Place, list[Place]] = {scope.place: []}
+        judged: dict[Place, str] = {}
+        pending = [scope]
+        while pending:
+            caller = pending.pop()
+            judged[caller.place], called = self._looked_at(caller)
+            for callee in called:
+                if callee.place in self._can_start:
+                    judged[caller.place] = _stronger(judged[caller.place], self._can_start[callee.place])
+                    continue
+                if callee.place not in callers:
+                    callers[callee.place] = []
+                    pending.append(callee)
+                callers[callee.place].append(caller.place)
+        for strength in ("starts", "iterates"):
+            spreading = [place for place, found in judged.items() if found == strength]
+            while spreading:
+                for place in callers[spreading.pop()]:
+                    if _stronger(judged[place], strength) != judged[place]:
+                        judged[place] = strength
+                        spreading.append(place)
+        self._can_start.update(judged)
+
+    def _looked_at(self, scope: Scope) -> tuple[str, list[Scope]]:
+        """What a function's own body does, and the functions of the project that it may call."""
         frame = self.outline.frame_of(scope)
         assert isinstance(scope.node, FUNCTIONS)
         found = ""
+        called: list[Scope] = []
         for node in body_nodes(scope.node, nested=False):
             if isinstance(node, ast.Call):
                 if not self._may_count(node.func, scope.module):
@@ -482,28 +494,22 @@ class Starts:
                 inner = self.outline.frame_in(scope.module.scope_of(node), frame)
                 for callee in self.outline.values(node.func, inner):
                     if self._is_start(callee):
-                        return "starts"
+                        return "starts", []
                     if self._consumes(callee, node, scope.module):
                         found = "iterates"
                     function = self.function_of(callee)
-                    if function is None:
-                        continue
-                    judged = self._known(function.scope)
-                    if judged == "starts":
-                        return "starts"
-                    found = judged or found
+                    if function is not None:
+                        called.append(function.scope)
             elif isinstance(node, WITHS):
                 inner = self.outline.frame_in(scope.module.scope_of(node), frame)
                 for item in node.items:
                     for value in self.outline.values(item.context_expr, inner):
                         method = self._enter_of(value)
-                        judged = self._known(method.scope) if method is not None else ""
-                        if judged == "starts":
-                            return "starts"
-                        found = judged or found
+                        if method is not None:
+                            called.append(method.scope)
             elif not found and isinstance(node, ITERATING) and not isinstance(node, ast.Assign):
                 found = "iterates" if self.may_iterate_loader(node, scope.module) else ""
-        return found
+        return found, called
 
     def _is_start(self, callee: Value) -> bool:
         if mp_name(callee) in ("Pool", "Manager", "spawn", "start_processes"):
@@ -546,6 +552,10 @@ class Starts:
             if start is not None:
                 return start
         return None
+
+
+def _stronger(one: str, other: str) -> str:
+    return max(one, other, key=("", "iterates", "starts").index)
 
 
 def _calls(node: ast.Call, name: str) -> bool:

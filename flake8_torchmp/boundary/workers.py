@@ -160,7 +160,7 @@ class Workers:
     def train_together(self, module: Module) -> bool:
         """Whether the processes that a module starts train one model: each runs the program, and starts alike."""
         return any(
-            _TRAIN_TOGETHER.search(worker.scope.module.data) is not None
+            self.outline.codebase.matches(worker.scope.module.path, _TRAIN_TOGETHER)
             for worker in self.of(module)
             if worker.kind in RANKS
         )
