@@ -731,9 +731,17 @@ def _decidable_facts(node: ast.AST, module: Module) -> list[Condition]:
             fact
             for condition in conditions(node)
             for fact in facts(condition)
-            if isinstance(fact.test, ast.Name | ast.Attribute | ast.Constant | ast.Compare)
+            if _may_be_decided(fact.test)
         ]
     return known
+
+
+def _may_be_decided(test: ast.expr) -> bool:
+    """Whether it pays to find out what a test is: what calls and looked-up items give is hardly ever known."""
+    if not isinstance(test, ast.Compare):
+        return isinstance(test, ast.Name | ast.Attribute | ast.Constant)
+    parts = (test.left, *test.comparators)
+    return not any(isinstance(part, ast.Call | ast.Subscript) for part in parts)
 
 
 def _is_spread(call: ast.Call) -> bool:
