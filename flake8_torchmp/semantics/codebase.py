@@ -69,6 +69,7 @@ class Codebase:
         self._names: dict[bytes, frozenset[str]] = {}
         self._matches: dict[tuple[str, bytes], bool] = {}
         self._uses: dict[tuple[str, str], frozenset[str]] = {}
+        self._binds: dict[tuple[str, str], bool] = {}
         self._mentioning: dict[tuple[str, str], list[str]] = {}
         self._closures: dict[str, dict[str, int]] = {}
         self._starred: dict[str, tuple[str, ...]] = {}
@@ -395,11 +396,11 @@ class Codebase:
 
     def binds(self, path: str, name: str) -> bool:
         """Whether a file gives something a name by assignment or by renaming an import, going by its bytes."""
-        word = re.escape(name.encode())
-        return (
-            re.search(rb"^[ \t]*" + word + rb"[ \t]*[:=]|\bas[ \t]+" + word + rb"\b", self.data(path), re.MULTILINE)
-            is not None
-        )
+        key = (path, name)
+        if key not in self._binds:
+            data, word = self.data(path), name.encode()
+            self._binds[key] = any(_is_bound(data, place, place + len(word)) for place in source.places(word, data))
+        return self._binds[key]
 
     def matches(self, path: str, pattern: re.Pattern[bytes] | source.Words) -> bool:
         """Whether a file's bytes hold something."""
@@ -487,6 +488,12 @@ class Codebase:
         found = [path for path, bit in zip(masks, bin(mask)[:1:-1], strict=False) if bit == "1"]
         outside = [path for path in paths if path not in masks]
         return sorted({*found, *outside}) if outside else found
+
+
+def _is_bound(data: bytes, start: int, end: int) -> bool:
+    """Whether a word begins a line and is assigned to, or stands behind `as`."""
+    before = data[data.rfind(b"\n", 0, start) + 1 : start].split()
+    return before[-1] == b"as" if before else data[end : end + 80].lstrip(b" \t")[:1] in (b":", b"=")
 
 
 def _closed(graph: dict[str, Sequence[str]]) -> dict[str, int]:

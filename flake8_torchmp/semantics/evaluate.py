@@ -201,9 +201,12 @@ class Evaluator:
             self._is_whole = False
             self._cut_at = -1
             return _UNSEEN
+        handler = _HANDLERS.get(type(node))
+        if handler is None:
+            return _UNSEEN
         self._depth += 1
         try:
-            return self.once(key, lambda: _distinct(self._evaluate(node, frame)) or _UNSEEN, _UNSEEN)
+            return self._anew(key, lambda: _distinct(handler(self, node, frame)) or _UNSEEN, _UNSEEN)
         finally:
             self._depth -= 1
 
@@ -215,6 +218,10 @@ class Evaluator:
             if lasting[2] > self._height:
                 self._height = lasting[2]
             return lasting[0]  # type: ignore[no-any-return]
+        return self._anew(key, evaluate, cut)
+
+    def _anew(self, key: Key, evaluate: Callable[[], T], cut: T) -> T:
+        """Evaluates what is not known for good."""
         known: T | None = self._memo.get(key)
         if known is not None:
             self._is_whole = False  # or too large to last
@@ -255,13 +262,6 @@ class Evaluator:
 
     def of(self, source: Source) -> Values:
         return self.values(source.node, source.frame)
-
-    def _evaluate(self, node: ast.expr, frame: Frame) -> Iterator[Value]:
-        handler = _HANDLERS.get(type(node))
-        if handler is None:
-            yield UNKNOWN
-        else:
-            yield from handler(self, node, frame)
 
     # names
 
@@ -728,10 +728,7 @@ def _decidable_facts(node: ast.AST, module: Module) -> list[Condition]:
     known: list[Condition] | None = module.memo.get(key)
     if known is None:
         known = module.memo[key] = [
-            fact
-            for condition in conditions(node)
-            for fact in facts(condition)
-            if _may_be_decided(fact.test)
+            fact for condition in conditions(node) for fact in facts(condition) if _may_be_decided(fact.test)
         ]
     return known
 
