@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -29,11 +28,10 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis, ecosystem
 from .methods import mp_name
+from .repeats import Repeats
 
 MOST_HANGING = 400
 MOST_STEPS = 2000
-MOST_OF_ONE_CALL = 16
-"""What one call makes in more ways than these is much the same: `self.f = Wrapper(self.f)` wraps without end."""
 
 
 class Hanging(NamedTuple):
@@ -56,7 +54,7 @@ class Hangings:
 
     def on(self, values: list[Value], frame: Frame) -> Iterator[Hanging]:
         seen: set[tuple[Any, ...]] = set()
-        made: Counter[int] = Counter()
+        repeats = Repeats()
         pending = [(value, value.way) for value in values]
         steps = 0
         while pending and len(seen) < MOST_HANGING:
@@ -64,10 +62,8 @@ class Hangings:
             if value.key in seen:
                 continue
             seen.add(value.key)
-            if isinstance(value, Instance | Result | Partial) and value.arguments is not None:
-                made[id(value.arguments.call)] += 1
-                if made[id(value.arguments.call)] > MOST_OF_ONE_CALL:
-                    continue
+            if repeats.has_seen_enough(value):
+                continue
             yield Hanging(value, way)
             if steps < MOST_STEPS:
                 self.evaluator.steps = 0  # what one of them holds and is hard to follow must not hide the rest

@@ -30,6 +30,7 @@ from flake8_torchmp.semantics.values import (
 from . import apis
 from .lifetimes import Lifetimes, Store
 from .openers import WRAPPERS
+from .repeats import Repeats
 
 DEEPEST = 5
 MOST = 300
@@ -71,6 +72,7 @@ class Holdings:
     def of(self, values: list[Value], stops: Callable[[Class], bool] | None = None) -> Iterator[Holding]:
         """Some values, and all that they hold; objects of classes that are asked about by themselves are not opened."""
         seen: set[tuple[object, ...]] = set()
+        repeats = Repeats()
         pending = [Holding(value, value.way, (), (), False) for value in values]
         while pending and len(seen) < MOST:
             current = pending.pop(0)
@@ -78,6 +80,8 @@ class Holdings:
             if key in seen and not isinstance(current.value, Unknown):
                 continue
             seen.add(key)
+            if repeats.has_seen_enough(current.value):
+                continue
             yield current
             self.evaluator.steps = 0
             inner = current.value

@@ -26,21 +26,23 @@ Changed = Sequence[tuple[Change, Callable[[], Frame]]]
 class Additions:
     """What changes put on one object: each is looked at when somebody asks for what it may add."""
 
-    __slots__ = ("_changes", "_evaluator")
+    __slots__ = ("_by_name", "_evaluator", "_items")
 
     def __init__(self, evaluator: Evaluator, changes: Changed) -> None:
         self._evaluator = evaluator
-        self._changes = changes
+        attributes = [item for item in changes if item[0].kind == "attribute"]
+        self._items = [item for item in changes if item[0].kind != "attribute"]
+        self._by_name: dict[str, list[tuple[Change, Callable[[], Frame]]]] = {"": attributes}
+        for item in attributes:
+            self._by_name.setdefault(item[0].name, []).append(item)
 
     def attributes(self, name: str = "") -> Iterator[Extra]:
-        for change, frame in self._changes:
-            if change.kind == "attribute" and name in ("", change.name):
-                yield from _extra(self._evaluator, change, frame())
+        for change, frame in self._by_name.get(name, ()):
+            yield from _extra(self._evaluator, change, frame())
 
     def items(self) -> Iterator[Extra]:
-        for change, frame in self._changes:
-            if change.kind != "attribute":
-                yield from _extra(self._evaluator, change, frame())
+        for change, frame in self._items:
+            yield from _extra(self._evaluator, change, frame())
 
 
 def latest(stored: list[Extra], use: ast.AST, frame: Frame) -> list[Extra]:
