@@ -23,9 +23,9 @@ Files that git ignores are left out, and so are virtual environments; a file tha
 _EXIT_CODES = """\
 exit codes:
   0  nothing found
-  1  findings
-  2  nothing found, but something could not be checked: a wrong option, a path that does not exist,
-     a file that cannot be read, decoded or parsed (each is one line on standard error, and the run goes on)"""
+  1  findings, or files that cannot be read, decoded or parsed, as flake8 has it with E902 and E999
+     (each is one line on standard error, and the run goes on)
+  2  it could not run as asked: a wrong option, a path that does not exist"""
 
 _FIX = """\
 Mends what can be mended. Each fix is checked: it stays only if its finding is gone and no other came.

@@ -38,15 +38,15 @@ def check(arguments: Namespace) -> int:
     named_paths, buffers = with_standard_input(paths, arguments.stdin_filename)
     baseline = Baseline(baseline_file, _Lines(buffers)) if baseline_file else None
     known = [path for path in named_paths if os.path.abspath(path) in buffers or os.path.exists(path)]
-    problems = [(path, "No such file or directory") for path in named_paths if path not in known]
+    missing = [(path, "No such file or directory") for path in named_paths if path not in known]
     files = files_below(known, lambda path: excluded(configurations, path))
-    if not files and not problems:
+    if not files and not missing:
         print("torchmp: no Python files to check", file=sys.stderr)
 
     cache_folder = None if arguments.no_cache else arguments.cache_dir
     run = Run(configurations, buffers, arguments.disable_noqa, cache_folder)
     findings = sorted(run.findings(files, arguments.jobs), key=lambda finding: finding[:4])
-    problems += run.problems
+    problems = [*missing, *run.problems]
     for path, problem in problems:
         print(f"{path}: {problem}", file=sys.stderr)
     if baseline is not None:
@@ -58,9 +58,9 @@ def check(arguments: Namespace) -> int:
         if arguments.statistics and findings:
             counts = statistics(findings)
             (stream if chosen_format.value in _FOR_PEOPLE else sys.stderr).write(counts)
-    if findings and not arguments.exit_zero:
-        return FINDINGS
-    return COULD_NOT_RUN if problems else 0
+    if missing:
+        return COULD_NOT_RUN
+    return FINDINGS if (findings or problems) and not arguments.exit_zero else 0
 
 
 def _baseline_file(arguments: Namespace) -> tuple[str, list[str]]:
