@@ -32,10 +32,12 @@ def cuda_uses(evaluator: Evaluator, scope: Scope, frame: Frame) -> Iterator[tupl
         given = _device_given(node, name)
         if given is not None:
             for value in evaluator.values(given, evaluator.frame_in(scope.module.scope_of(given), frame)):
-                if can_be_cuda(evaluator, value):
+                if can_be_cuda(evaluator, value) and not _follows_its_input(node):
                     yield node, value
                     break
-        elif (name == "cuda" and isinstance(node.func, ast.Attribute)) or _is_of_cuda(evaluator, node, frame):
+        elif (
+            (name == "cuda" and isinstance(node.func, ast.Attribute)) or _is_of_cuda(evaluator, node, frame)
+        ) and not _follows_its_input(node):
             yield node, None
 
 
@@ -66,6 +68,11 @@ def _is_in_parent_alone(node: ast.AST) -> bool:
         for part in ast.walk(condition.test)
         if isinstance(part, ast.Call)
     )
+
+
+def _follows_its_input(node: ast.AST) -> bool:
+    """Whether a node runs only where some tensor is on the GPU already."""
+    return any(isinstance(f.test, ast.Attribute) and f.test.attr == "is_cuda" and f.holds for f in facts_at(node))
 
 
 def counts_without_cuda(module: Module) -> bool:

@@ -12,21 +12,21 @@ BROAD = frozenset(("Exception", "BaseException"))
 TELLING = frozenset(
     "print log exception error warning warn info debug critical fatal print_exc print_exception format_exc exc_info "
     "capture_exception write put put_nowait send append add set sleep exit _exit abort kill fail skip update "
-    "emit".split()
+    "emit set_trace breakpoint post_mortem".split()
 )
 """Calls that tell somebody, keep what happened, or try again later, by their last name."""
 KEEPING = frozenset("put put_nowait send append add".split())
 TIDYING = frozenset(
     "close remove unlink rmtree rmdir terminate join shutdown kill flush release stop cancel disconnect chmod utime "
     "get get_nowait recv poll set_num_threads setNumThreads setlocale nice sched_setaffinity signal "
-    "set_sharing_strategy".split()
+    "set_sharing_strategy retain_grad".split()
 )
 """Calls whose failure changes no sample."""
 BLANK = frozenset("zeros ones full empty zeros_like ones_like full_like empty_like rand randn new tensor array".split())
 ASKING_SYSTEM = frozenset(
-    "sched_getaffinity cpu_count process_cpu_count getloadavg virtual_memory len int max min".split()
+    "sched_getaffinity cpu_count process_cpu_count getloadavg virtual_memory get_worker_info len int max min".split()
 )
-"""Calls that ask what the machine has, and what is done with the answer."""
+"""Calls that ask what the machine has or which worker this is, and what is done with the answer."""
 
 
 def swallowing(scope: Scope) -> Iterator[ast.AST]:

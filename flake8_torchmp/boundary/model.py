@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from flake8_torchmp import source
 from flake8_torchmp.findings import Finding, Repair, Step
+from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.codebase import Codebase
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import DEFINITIONS, Module, ancestors, up
@@ -154,8 +155,26 @@ class Model:
                 node = getattr(hanging.value, "node", None)
                 if node is None or not any(item is cls.node for item in ancestors(node)):
                     continue
-                if not loaders or module.scope_of(node) is cls.scope:  # a default, where a caller leaves it in force
+                is_default = module.scope_of(node) is cls.scope
+                if is_default and not self._is_left_in_force(node, cls):
+                    continue
+                if is_default or not loaders:
                     yield HandedOver(hanging.value, hanging.way, place, UNSEEN_LOADER, self.methods.of_program(module))
+
+    def _is_left_in_force(self, default: ast.AST, cls: Class) -> bool:
+        """Whether a default of `__init__` goes into one of the objects that the project makes, if it makes any."""
+        inits = [node for node in classes.own(cls, "__init__") if any(item is node for item in ancestors(default))]
+        frame = self.evaluator.frame_of(cls.scope.module.scope)
+        made = [
+            Instance(cls, arguments)
+            for node in inits
+            for arguments, _ in self.evaluator.callers.of(cls.scope.module.scopes[node])
+        ]
+        return not made or any(
+            getattr(hanging.value, "node", None) is default
+            for instance in made
+            for hanging in Hangings(self.evaluator).on([instance], frame)
+        )
 
     def dataset_arguments(self, module: Module) -> Iterator[DatasetArgument]:
         """The path arguments with which a module makes datasets, their own defaults included."""

@@ -490,6 +490,8 @@ def _leaves(block: Sequence[ast.stmt], never_returns: Callable[[ast.Call], bool]
     if isinstance(last, ast.While):
         is_endless = isinstance(last.test, ast.Constant) and bool(last.test.value)
         return is_endless and not any(_is_break_of(node, last) for node in ast.walk(last))
+    if isinstance(last, ast.For):
+        return _finds_the_part(last)
     if isinstance(last, ast.If):
         if last.orelse:
             return _leaves(last.body, never_returns) and _leaves(last.orelse, never_returns)
@@ -510,6 +512,30 @@ def _leaves(block: Sequence[ast.stmt], never_returns: Callable[[ast.Call], bool]
     if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and never_returns(last.value):
         return True
     return never_continues(block)
+
+
+def _finds_the_part(loop: ast.For) -> bool:
+    """`for part in parts: if i < len(part): return part[i]`, with `i -= len(part)`: every index is in one of them."""
+    counted = {
+        target.id
+        for node in ast.walk(loop)
+        if isinstance(node, ast.AugAssign | ast.Assign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+        and any(isinstance(part, ast.Sub) for part in ast.walk(node))
+        and (isinstance(node, ast.AugAssign) or _mentions(node.value, target.id))
+    }
+    return any(
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Compare)
+        and never_continues(node.body)
+        and any(_mentions(node.test, name) for name in counted)
+        for node in loop.body
+    )
+
+
+def _mentions(node: ast.AST, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
 
 
 def _covers(last: ast.If) -> bool:

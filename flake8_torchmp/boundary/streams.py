@@ -48,8 +48,11 @@ class Streams:
 
     # generators that are objects
 
-    def copied(self, worker: WorkerFunction) -> Iterator[Draw]:
-        """Draws from a generator that the parent, or each import alike, has made."""
+    def copied(self, worker: WorkerFunction, user: Module) -> Iterator[Draw]:
+        """Draws from a generator that the parent, or each import alike, has made.
+
+        `user` is the module that brings the function to workers.
+        """
         scope = worker.scope
         for node in body_nodes(scope.node):  # type: ignore[arg-type]
             if not isinstance(node, ast.Call):
@@ -58,7 +61,10 @@ class Streams:
                 value = self._generator(used, worker)
                 if value is None or not self._is_made_once(value, worker):
                     continue
-                if self._is_reseeded(last_name(used), scope.module) or self._is_for_order(worker):
+                name = last_name(used)
+                if self._is_reseeded(name, scope.module) or self._is_reseeded_at_start(name, user):
+                    continue
+                if self._is_for_order(worker):
                     continue
                 yield Draw(node, value.arguments.call, value.arguments.frame.module, ast.unparse(used))
 
@@ -106,11 +112,8 @@ class Streams:
             other = codebase.module(path)
             if other is None:
                 continue
-            for method in random_sources.RESEEDING:
-                for call in other.calls.get(method, ()):
-                    owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-                    if last_name(owner) == name and self._runs(call, other):
-                        return True
+            if any(self._runs(call, other) for call in _reseedings(name, other)):
+                return True
             for changes in list(other.changes.values()):
                 for change in changes:
                     if change.kind == "attribute" and change.name == name and self._runs(change.node, other):
@@ -119,6 +122,15 @@ class Streams:
                 if self._runs(binding.node, other):
                     return True
         return False
+
+    def _is_reseeded_at_start(self, name: str, user: Module) -> bool:
+        """Whether what prepares the workers of a module's loaders seeds a generator of that name."""
+        prepared = {w.scope for w in self.workers.of(user) if w.kind == "initializer"}
+        return any(
+            scope.module.scope_of(call).enclosing_function() is scope
+            for scope in prepared
+            for call in _reseedings(name, scope.module)
+        )
 
     def _runs(self, node: ast.AST, module: Module) -> bool:
         function: Scope | None = module.scope_of(node).enclosing_function()
@@ -156,19 +168,20 @@ class Streams:
             yield worker, draw
 
     def _unseeded(self, module: Module) -> set[Place]:
-        """The functions that processes reach without seeding anything."""
-        found: set[Place] = set()
+        """The functions that processes reach without seeding anything; a target seeds for its arguments as well."""
+        reached_by: dict[object, list[Scope]] = {}
         for root in self.workers.roots(module):
-            reached: list[Scope] = []
-            pending = [(root.function.scope, root.receiver)] if root.kind in ("process", "task") else []
+            if root.kind not in ("process", "task"):
+                continue
+            reached = reached_by.setdefault(root.call or root.function.scope.place, [])
+            pending = [(root.function.scope, root.receiver)]
             while pending and len(reached) < MOST_FUNCTIONS:
                 scope, receiver = pending.pop()
                 if scope not in reached:
                     reached.append(scope)
                     pending += [(f.scope, owner) for f, owner in self.workers.callees(scope, receiver)]
-            if not any(self.seeds.seeds(scope) for scope in reached):
-                found |= {scope.place for scope in reached}
-        return found
+        unseeded = [reached for reached in reached_by.values() if not any(map(self.seeds.seeds, reached))]
+        return {scope.place for reached in unseeded for scope in reached}
 
     def _global_draw(self, worker: WorkerFunction) -> Draw | None:
         module = worker.scope.module
@@ -195,6 +208,15 @@ class Streams:
                     if is_numpy and not self._runs(node, module):
                         return True
         return False
+
+
+def _reseedings(name: str, module: Module) -> Iterator[ast.Call]:
+    """The calls of a module that seed something of a name."""
+    for method in random_sources.RESEEDING:
+        for call in module.calls.get(method, ()):
+            owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+            if last_name(owner) == name:
+                yield call
 
 
 def _generators_of(call: ast.Call) -> Iterator[ast.expr]:

@@ -55,6 +55,8 @@ class Root(NamedTuple):
     text: str
     methods: frozenset[str]
     is_daemon: bool
+    call: ast.AST | None = None
+    """The call that hands it over, by itself or with the arguments of another one."""
 
 
 class Workers:
@@ -252,7 +254,7 @@ class Workers:
                     yield from self._sample_roots(hanging.value.cls, crossing.methods)
                 for function, receiver in self._functions(hanging.value):
                     kind = "dataset" if is_dataset else kind
-                    yield Root(function, receiver, kind, crossing.text, crossing.methods, is_daemon)
+                    yield Root(function, receiver, kind, crossing.text, crossing.methods, is_daemon, crossing.call)
         for cls in self.crossings.process_classes(module):
             run = classes.find_method(self.outline, cls, "run")
             if run is not None:

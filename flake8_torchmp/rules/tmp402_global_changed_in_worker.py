@@ -90,7 +90,7 @@ from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.state import Global
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
-from flake8_torchmp.semantics.module import Module, position
+from flake8_torchmp.semantics.module import Module, position, statement_of
 
 from . import rule
 
@@ -119,7 +119,7 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
 
 def _is_own(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model) -> bool:
     """Whether each process sets its copy for itself: by a setter that the parent calls as well, or as a whole."""
-    if model.state.is_set_by(variable, worker, model.workers):
+    if model.state.is_set_by(variable, worker, model.workers) or _is_bound_before(node, variable, worker):
         return True
     binding = next((item for item in variable.bindings if item.node is node), None)
     if binding is None or binding.kind != "assign" or binding.value is None:
@@ -131,6 +131,17 @@ def _is_own(node: ast.AST, variable: Global, worker: WorkerFunction, model: Mode
         model.state.phase(caller.call, caller.frame.module) == "parent"
         and not ((around := caller.frame.scope.enclosing_function()) is not None and model.workers.runs(around))
         for caller in callers
+    )
+
+
+def _is_bound_before(node: ast.AST, variable: Global, worker: WorkerFunction) -> bool:
+    """`global options; options = mine; options.rank = rank`: what is changed is the worker's already."""
+    body = getattr(worker.scope.node, "body", None)
+    return isinstance(body, list) and any(
+        binding.kind == "assign"
+        and statement_of(binding.node) in body
+        and position(binding.node) < position(statement_of(node))
+        for binding in variable.bindings
     )
 
 

@@ -85,7 +85,7 @@ from . import rule
 @rule("TMP404", "identical-random-streams")
 def identical_random_streams(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
-        for draw in model.streams.copied(worker):
+        for draw in model.streams.copied(worker, module):
             assert draw.made is not None and draw.module is not None
             message = (
                 f"all workers draw the same from their copies of {draw.text} ({worker.reached_from}): make the "

@@ -222,7 +222,10 @@ def _holds(outer: ast.AST, node: ast.AST) -> bool:
 
 
 def _is_own_target(binding: Binding, use: ast.AST) -> bool:
-    """`x = f(x)`: the name on the left is not bound yet where the right is evaluated."""
+    """`x = f(x)`, `class X(X)`: the name is not bound yet where what is bound to it is made."""
+    node: Any = binding.node
+    if binding.kind == "class":
+        return any(_holds(part, use) for part in (*node.bases, *node.keywords))
     value = binding.value
     return value is not None and binding.kind in ("assign", "unpack", "walrus") and _holds(value, use)
 
