@@ -103,6 +103,21 @@ def _stays_inside(cls: Class) -> bool:
     )
 
 
+def stays_in_its_function(load: ast.expr, module: Module) -> bool:
+    """Whether an object that a function has made for itself is handed to nobody."""
+    scope = module.scope_of(load).enclosing_function()
+    bindings = list(scope.bindings.get(load.id, ())) if scope is not None and isinstance(load, ast.Name) else []
+    return (
+        bool(bindings)
+        and all(binding.kind == "assign" and isinstance(binding.value, ast.Call) for binding in bindings)
+        and all(
+            _only_works_with(other)
+            for other in module.loads(bindings[0].name)
+            if module.scope_of(other).enclosing_function() is scope
+        )
+    )
+
+
 def _only_works_with(load: ast.AST) -> bool:
     holder: Any = up(load)
     if isinstance(holder, ast.Attribute | ast.Subscript):

@@ -7,14 +7,32 @@ from collections.abc import Iterator
 
 from flake8_torchmp.semantics.calls import Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import Condition, conditions, facts
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, dotted, last_name, root_name
+from flake8_torchmp.semantics.flow import Condition, block_of, conditions, facts
+from flake8_torchmp.semantics.module import (
+    FUNCTIONS,
+    Module,
+    Scope,
+    ancestors,
+    dotted,
+    last_name,
+    position,
+    root_name,
+    statement_of,
+)
 from flake8_torchmp.semantics.values import External, Function
 
 PLATFORM_NAMES = frozenset(
     "sys.platform os.name platform.system platform.platform platform.uname os.uname sys.getwindowsversion".split()
 )
 METHOD_QUESTIONS = frozenset(("get_all_start_methods",))
+POSIX_CALLS = frozenset(
+    f"os.{name}"
+    for name in (
+        "fork forkpty getegid geteuid getgid getpgid getpgrp getuid killpg mkfifo nice setgid setpgid setpgrp setsid "
+        "setuid wait3 wait4"
+    ).split()
+)
+POSIX_MODULES = frozenset("fcntl grp posix pty pwd resource syslog termios tty".split())
 PLATFORM_FLAGS = frozenset("is_windows windows on_windows is_win is_posix is_linux iswindows".split())
 
 
@@ -115,6 +133,27 @@ def asks_for_platform(evaluator: Evaluator, node: ast.AST, module: Module) -> bo
     return function is not None and any(
         module.scope_of(call).enclosing_function() is function for call in module.calls_of("get_all_start_methods")
     )
+
+
+def needs_posix(node: ast.AST, module: Module) -> bool:
+    """Whether Windows fails before it comes to a node: by what the module imports, or by what is called on the way."""
+    body = getattr(module.scope.node, "body", ())
+    imported = {alias.name for statement in body if isinstance(statement, ast.Import) for alias in statement.names}
+    imported |= {statement.module or "" for statement in body if isinstance(statement, ast.ImportFrom)}
+    if not imported.isdisjoint(POSIX_MODULES):
+        return True
+    way = [node, *ancestors(node)]
+    for name in POSIX_CALLS:
+        for call in module.calls.get(name.removeprefix("os."), ()):
+            statement = statement_of(call)
+            if (
+                dotted(call.func) == name
+                and position(statement) < position(node)
+                and not any(item is statement for item in way)
+                and any(item is other for item in way for other in block_of(statement))
+            ):
+                return True
+    return False
 
 
 def _is_skipped_by_platform(scope: Scope | None) -> bool:

@@ -39,7 +39,7 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis
 from .crossings import Crossing, Crossings
-from .datasets import Datasets
+from .datasets import Datasets, stays_in_its_function
 from .methods import mp_name
 from .state import State
 from .workers import WorkerFunction, Workers
@@ -251,7 +251,7 @@ class ObjectState:
                 function = module.scope_of(node).enclosing_function()
                 if function is not None and (function.name in NOT_READING or self.workers.runs(function)):
                     continue
-                if self._is_of(node.value, owners, module):
+                if self._is_of(node.value, owners, module) and not stays_in_its_function(node.value, module):
                     yield node, module
 
     def _is_of(self, base: ast.expr, owners: list[Scope], module: Module) -> bool:

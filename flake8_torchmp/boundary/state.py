@@ -272,7 +272,7 @@ class State:
                 return True
         return False
 
-    def seen_by(self, read: ast.expr, variable: Global) -> list[Mutation]:
+    def seen_by(self, read: ast.expr, module: Module, variable: Global) -> list[Mutation]:
         """The mutations of a variable that one read of it can show: `X.a` shows nothing of `X.b = 1`."""
         mutations = self.mutations(variable)
         if isinstance(read, ast.Name) and self._by_default(read, variable.module) == variable:
@@ -280,10 +280,19 @@ class State:
         holder = up(read)
         if not isinstance(holder, ast.Attribute) or not any(mutation.attribute for mutation in mutations):
             return mutations
-        values = self.values(variable)
-        if not values or not all(self._is_plain(value, holder.attr) for value in values):
+        if not self._are_plain(self.values(variable), holder.attr):
             return mutations
-        return [mutation for mutation in mutations if mutation.attribute in ("", holder.attr)]
+        seen = [mutation for mutation in mutations if mutation.attribute.partition(".")[0] in ("", holder.attr)]
+        inner = up(holder)
+        if not isinstance(inner, ast.Attribute) or not any("." in mutation.attribute for mutation in seen):
+            return seen
+        frame = self.evaluator.frame_at(holder, module)
+        if not self._are_plain(self.evaluator.values(holder, frame), inner.attr):
+            return seen
+        return [m for m in seen if m.attribute in ("", holder.attr, f"{holder.attr}.{inner.attr}")]
+
+    def _are_plain(self, values: tuple[Value, ...], attribute: str) -> bool:
+        return bool(values) and all(self._is_plain(value, attribute) for value in values)
 
     def _is_plain(self, value: Value, attribute: str) -> bool:
         """Whether an object's attribute is no method or property, which may read all the others."""
@@ -293,6 +302,10 @@ class State:
 
     def _find(self, variable: Global) -> Iterator[Mutation]:
         yield from self._rebindings(variable)
+        first = variable.bindings[0] if len(variable.bindings) == 1 else None
+        if first is not None and first.kind == "assign" and isinstance(first.value, ast.Name):
+            other = self.of_name(first.value, variable.module)  # `cfg = __C`
+            yield from (m for m in self.mutations(other) if m.kind == "changed") if other is not None else ()
         codebase = self.evaluator.codebase
         paths = codebase.mentioning(variable.name, variable.module.path)
         for path in paths:
@@ -421,13 +434,13 @@ class State:
                 yield Mutation(call, module, "changed")
 
     def _attribute_of(self, change: Change, variable: Global, module: Module) -> str:
-        """What of a variable is changed: `a` of `X.a = 1`, `X.a.b = 1` and, if `X` is in a module, `module.X.a = 1`."""
+        """What of a variable is changed: `a` of `X.a = 1` and of `module.X.a = 1`, `a.b` of `X.a.b = 1`."""
         target = change.target
         is_variable = isinstance(target, ast.Name)
         if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
             is_variable = target.attr == variable.name and self.of_attribute(target, module) == variable
             if not is_variable:
-                return target.attr
+                return f"{target.attr}.{change.name}" if change.kind == "attribute" else target.attr
         return change.name if change.kind == "attribute" and is_variable else ""
 
     def _is_setter(self, call: ast.Call, module: Module) -> bool:

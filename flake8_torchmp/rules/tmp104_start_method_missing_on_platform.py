@@ -8,7 +8,8 @@ first line for every colleague on Windows.
 The rule reports the text "forkserver" where it is written, if it reaches such a call, if Windows is among the
 configured target platforms, and if nothing on the way tests the platform. A test may be an `if` around or before the
 call (`sys.platform`, `os.name`, `platform.system()`), also one that sets the option that skips the call; a look at
-`get_all_start_methods()`; or a handler of ValueError. For `fork`, TMP101 reports the same text, and this rule says
+`get_all_start_methods()`; or a handler of ValueError. Nor is it reported where Windows has failed before: in a module
+that imports `fcntl` or `resource`, after `os.setpgrp()`. For `fork`, TMP101 reports the same text, and this rule says
 nothing more.
 
 ## Fails
@@ -65,7 +66,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.guards import asks_for_platform, mentions_platform
+from flake8_torchmp.boundary.guards import asks_for_platform, mentions_platform, needs_posix
 from flake8_torchmp.boundary.method_names import MethodName
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.targets import has_windows
@@ -91,7 +92,7 @@ def start_method_missing_on_platform(module: Module, model: Model) -> Iterator[F
 
 
 def _is_considered(named: MethodName, model: Model) -> bool:
-    """Whether the platform was asked for, or the ValueError is caught, anywhere on the way to the call."""
+    """Whether the platform is asked for, Windows has failed before, or the ValueError is caught, on the way."""
     places = [(named.node, named.module), (named.call, named.call_module), *named.passed]
     frame = named.frame
     while frame.arguments is not None:
@@ -99,6 +100,7 @@ def _is_considered(named: MethodName, model: Model) -> bool:
         frame = frame.arguments.frame
     return any(
         asks_for_platform(model.evaluator, node, place)
+        or needs_posix(node, place)
         or (isinstance(node, ast.Call | ast.Subscript) and mentions_platform(node))
         or not {"", "ValueError", "Exception", "BaseException"}.isdisjoint(caught_around(node))
         for node, place in places

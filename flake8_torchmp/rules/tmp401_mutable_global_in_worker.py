@@ -127,7 +127,7 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 continue
             if model.workers.is_of_program(worker, module):
                 continue
-            mutation = _changed_in_parent(model.state.seen_by(node, variable), model)
+            mutation = _changed_in_parent(model.state.seen_by(node, worker.scope.module, variable), model)
             if mutation is not None and model.state.is_set_by(variable, worker, model.workers):
                 continue
             if mutation is not None:
