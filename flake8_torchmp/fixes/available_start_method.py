@@ -12,6 +12,7 @@ from flake8_torchmp.findings import Repair
 
 from .change import Change, Edit, NotFixable
 from .document import Document, Documents
+from .multiprocessing_functions import spelled
 from .outline import Outline, outline_of
 
 QUESTION = "get_all_start_methods"
@@ -47,14 +48,4 @@ def change(repair: Repair, documents: Documents) -> Change:
 
 def asking(document: Document, outline: Outline, node: ast.AST) -> tuple[str, list[Edit]]:
     """How to ask which methods there are at some place, and the import that it takes."""
-    at = outline.cst_top(document, outline.top(node))
-    for module in ("multiprocessing", "torch.multiprocessing"):
-        known = document.imported(f"{module}.{QUESTION}", at)
-        if known:
-            return known, []
-    for name in ("get_context", "set_start_method", "Process", "Pool", "Queue"):
-        for module in ("multiprocessing", "torch.multiprocessing"):
-            if document.imported(f"{module}.{name}", at).isidentifier():
-                return document.with_import(f"from {module} import {QUESTION}", at)
-    spelling, edits = document.with_import("import multiprocessing", at)
-    return f"{spelling}.{QUESTION}", edits
+    return spelled(document, QUESTION, outline.cst_top(document, outline.top(node)))

@@ -15,6 +15,8 @@ from flake8_torchmp.settings import START_METHODS
 
 from .change import Change, Edit, NotFixable
 from .document import Document, Documents
+from .dropped_argument import without
+from .multiprocessing_functions import spelled
 
 EXPRESSIONS = (cst.SimpleString, cst.ConcatenatedString, cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.IfExp)
 
@@ -44,14 +46,13 @@ def _named(document: Document, node: cst.SimpleString) -> Change:
 
 
 def _called_on_context(document: Document, call: cst.Call, notes: dict[str, str]) -> Change:
-    found = [i for i, arg in enumerate(call.args) if arg.keyword is not None and arg.keyword.value == notes["keyword"]]
+    found = [arg for arg in call.args if arg.keyword is not None and arg.keyword.value == notes["keyword"]]
     if not found or not isinstance(call.func, cst.Name | cst.Attribute):
         raise NotFixable("the argument does not stand in the call")
-    index = found[0]
-    argument = call.args[index]
+    argument = found[0]
     context, edits = _context(document, argument.value, notes["value"])
     function = document.replaced(call.func, f"{context}.{notes['name']}")
-    return Change((*edits, function, _without(document, call, index)), True, "it is called on the context")
+    return Change((*edits, function, without(document, call, argument)), True, "it is called on the context")
 
 
 def _context(document: Document, node: cst.CSTNode, kind: str) -> tuple[str, tuple[Edit, ...]]:
@@ -59,18 +60,5 @@ def _context(document: Document, node: cst.CSTNode, kind: str) -> tuple[str, tup
     text = document.code(node)
     if kind == "context":
         return (text if isinstance(node, cst.Name | cst.Attribute | cst.Call) else f"({text})"), ()
-    spelling, imports = document.with_import("import multiprocessing", node)
-    return f"{spelling}.get_context({text})", tuple(imports)
-
-
-def _without(document: Document, call: cst.Call, index: int) -> Edit:
-    """The argument and one comma beside it go."""
-    start, end = document.span(call.args[index])
-    if index:
-        start = document.span(call.args[index - 1]).end
-    elif len(call.args) > 1:
-        end = document.span(call.args[1]).start
-    removed = document.text[start:end]
-    if "#" in removed:
-        raise NotFixable("a comment stands at the argument")
-    return Edit(document.path, start, end, "")
+    spelling, imports = spelled(document, "get_context", node)
+    return f"{spelling}({text})", tuple(imports)

@@ -12,10 +12,11 @@ import libcst as cst
 
 from flake8_torchmp.findings import Repair
 
-from .change import Change, Edit, NotFixable
+from .change import Change, NotFixable
 from .document import Document, Documents
+from .dropped_argument import without
 
-_COUNT_INDEX = 5
+COUNT_INDEX = 5
 _GIVEN = (
     *(cst.Integer, cst.Float, cst.SimpleString, cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.IfExp),
     *(cst.BinaryOperation, cst.BooleanOperation, cst.UnaryOperation, cst.Comparison, cst.NamedExpr),
@@ -61,23 +62,6 @@ def spelled_count(document: Document, call: cst.Call) -> str:
     """The same, or nothing where it is no name: a number that stays, or one that comes from elsewhere."""
     for index, argument in enumerate(call.args):
         is_named = argument.keyword is not None and argument.keyword.value == "num_workers"
-        if is_named or (argument.keyword is None and not argument.star and index == _COUNT_INDEX):
+        if is_named or (argument.keyword is None and not argument.star and index == COUNT_INDEX):
             return document.code(argument.value) if isinstance(argument.value, cst.Name | cst.Attribute) else ""
     return ""
-
-
-def without(document: Document, call: cst.Call, argument: cst.Arg) -> Edit:
-    """The call without one of its arguments, and without its line if it has one of its own."""
-    text = document.text
-    start, end = document.span(argument)
-    has_comma = isinstance(argument.comma, cst.Comma)
-    after = document.span(argument.comma).end if isinstance(argument.comma, cst.Comma) else end
-    line = document.line_start(start)
-    if not text[line:start].strip() and not text[after : document.line_after(after)].strip():
-        return Edit(document.path, line, document.line_after(after), "")
-    index = next(i for i, one in enumerate(call.args) if one is argument)
-    if has_comma or not index:
-        while text[after] in " \t":
-            after += 1
-        return Edit(document.path, start, after, "")
-    return Edit(document.path, document.span(call.args[index - 1]).end, end, "")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -13,6 +15,10 @@ from .change import Edit, NotFixable
 
 if TYPE_CHECKING:
     from .document import Document
+
+
+WIDTH = 88
+"""What a line of imports may have without being too long for anyone."""
 
 
 class _Import(NamedTuple):
@@ -101,8 +107,11 @@ class Imports:
         unused = document.fresh(root)
         is_free = unused == root or (not name and self._is_only_brought_by_imports(root, module))
         if name:
-            text = f"from {module} import {name}" + ("" if is_free else f" as {unused}")
-            spelling = name if is_free else unused
+            alias = name if is_free else f"{name} as {unused}"
+            joined = self._joined(module, alias)
+            if joined is not None:
+                return unused, [joined]
+            text, spelling = f"from {module} import {alias}", unused
         elif is_free:
             text, spelling = f"import {module}", module
         else:
@@ -119,6 +128,28 @@ class Imports:
         )
 
     # where it goes
+
+    def _joined(self, module: str, alias: str) -> Edit | None:
+        """One more name in a `from module import ...` of the first block, where that is one line, or a name a line."""
+        document = self._document
+        for line in self._first_block():
+            part = line.body[0]
+            if len(line.body) > 1 or not isinstance(part, cst.ImportFrom) or _module_of(line) != module:
+                continue
+            if isinstance(part.names, cst.ImportStar):
+                continue
+            spans = [document.span(name) for name in part.names]
+            gaps = [document.text[one.end : other.start] for one, other in pairwise(spans)]
+            start, end = document.span(line)
+            is_short = end - start + len(alias) + 2 <= WIDTH and "\n" not in document.code(line)
+            if not is_short and (not gaps or any(not re.fullmatch(r",\r?\n[ \t]+", gap) for gap in gaps)):
+                continue
+            gap = gaps[0] if gaps else ", "
+            before = _rank([document.code(name) for name in part.names], alias)
+            if before < len(part.names):
+                return document.replaced(part.names[before], alias + gap + document.code(part.names[before]))
+            return document.replaced(part.names[-1], document.code(part.names[-1]) + gap + alias)
+        return None
 
     def _placed(self, text: str, module: str, is_from: bool) -> Edit:
         document, newline = self._document, self._document.newline
@@ -241,6 +272,20 @@ def _sorts_before(line: cst.SimpleStatementLine, module: str, is_from: bool) -> 
     if _kind(line) != _kind_of(module):
         return _kind(line) < _kind_of(module)
     return (isinstance(line.body[0], cst.ImportFrom), _module_of(line).lower()) <= (is_from, module.lower())
+
+
+def _by_kind(name: str) -> tuple[int, str]:
+    """CONSTANTS, Classes, functions: the usual order of names in one import."""
+    return (0 if name.isupper() else 1 if name[:1].isupper() else 2), name.lower()
+
+
+def _rank(names: list[str], name: str) -> int:
+    """Where another name belongs among names: in their order if they have one, else behind them."""
+    keys: tuple[Callable[[str], tuple[int, str]], ...] = (_by_kind, lambda name: (0, name.lower()))
+    for key in keys:
+        if names == sorted(names, key=key):
+            return sum(key(one) < key(name) for one in names)
+    return len(names)
 
 
 def _groups(block: list[cst.SimpleStatementLine]) -> list[list[cst.SimpleStatementLine]]:

@@ -2,9 +2,10 @@
 
 With it go the statements before it that only serve it, and all behind it that is more than a definition; an existing
 guard takes them up, else a new one stands where the last of them stood. Definitions, imports and constants that
-functions read stay outside, where a spawned child finds them. Comments and blank lines go along. A test that was meant
-as a guard is replaced by one that is. Safe where no other module of the project imports this one. Refused where it is
-an import that starts the processes, where other code shares the lines, and in a notebook of `# %%` cells.
+functions read stay outside, where a spawned child finds them, as do constants above all that moves. Comments and blank
+lines go along. A test that was meant as a guard is replaced by one that is. Safe where no other module of the project
+imports this one. Refused where it is an import that starts the processes, where other code shares the lines, and in a
+notebook of `# %%` cells.
 """
 
 from __future__ import annotations
@@ -125,7 +126,13 @@ class Run:
             isinstance(part, ast.Import | ast.ImportFrom) for part in ast.walk(statement)
         ):
             return not any(isinstance(part, ast.For | ast.While | ast.With) for part in ast.walk(statement))
-        return isinstance(statement, ast.If) and "__name__" in self.outline.code(statement.test)
+        while isinstance(statement, ast.If):
+            if "__name__" in self.outline.code(statement.test):
+                return True
+            if len(statement.orelse) != 1:
+                return False
+            statement = statement.orelse[0]
+        return False
 
     def is_plain(self, statement: ast.stmt) -> bool:
         """Whether a statement gives names to values, and does nothing else."""
@@ -166,13 +173,34 @@ class Run:
             others = [s for s in kept if s not in moved and s is not statement]
             is_read = names & self.read_by_functions or any(names & self.read(s) for s in others)
             if self.is_plain(statement):
-                if is_read or not names & needed:
+                if is_read or not names & needed or self._is_constant(statement):
                     continue
             elif is_read or not (self._serves(statement, needed)):
                 break
             moved.insert(0, statement)
             needed |= self.read(statement) | self._read_deep(statement)
+        while moved[0] is not self.first and self._is_settled(moved[0]):
+            del moved[0]
         return moved
+
+    def _is_constant(self, statement: ast.stmt) -> bool:
+        """Whether a statement gives a value for good to NAMES that are written as constants, from nothing else."""
+        names = [part for part in self.outline.names(statement) if isinstance(part.ctx, ast.Store)]
+        read = [part for part in self.outline.names(statement) if part not in names]
+        is_own = all(part.id.isupper() or not self._is_variable(part.id) for part in read)
+        return all(part.id.isupper() for part in names) and is_own and self._is_settled(statement)
+
+    def _is_settled(self, statement: ast.stmt) -> bool:
+        """Whether a name gets a value for good there, not one that the run begins with: `total = 0`, `losses = []`."""
+        if not self.is_plain(statement):
+            return False
+        bindings = self.outline.module.scope.bindings
+        value: Any = getattr(statement, "value", None)
+        is_empty = isinstance(value, ast.Call | ast.List | ast.Dict) and not any(
+            getattr(value, field, ()) for field in ("args", "keywords", "elts", "keys")
+        )
+        is_none = isinstance(value, ast.Constant) and value.value is None
+        return not is_empty and not is_none and all(len(bindings[name]) == 1 for name in self.bound(statement))
 
     def _read_deep(self, statement: ast.stmt) -> set[str]:
         """What the functions that a statement itself defines read."""
@@ -220,7 +248,8 @@ class Run:
         names = self.bound(statement)
         if not self.is_plain(statement):
             return False
-        return bool(names & self.read_by_functions) or any(name.startswith("__") for name in names)
+        is_special = any(name.startswith("__") for name in names)
+        return bool(names & self.read_by_functions) or is_special or self._is_constant(statement)
 
     # the edits
 
@@ -295,6 +324,7 @@ class Run:
 
     def _indented(self, chunks: list[tuple[int, int]], moved: list[ast.stmt], step: str) -> str:
         inside = set().union(*(self.outline.inside_strings(statement) for statement in moved))
+        within = {line for s in moved for line in range(self.outline.first_line(s), (s.end_lineno or 0) + 1)}
         newline = self.document.newline
         pieces: list[str] = []
         for number, (first, last) in enumerate(chunks):
@@ -303,6 +333,8 @@ class Run:
             for line in range(first, last + 1):
                 start, end = self.outline.line_offset(line), self.outline.line_offset(line + 1)
                 text = self.document.text[start:end]
+                if line not in within and not text.strip() and pieces and not pieces[-1].strip():
+                    continue  # two of them set off what stands at module level alone
                 pieces.append(text if line in inside or not text.strip() else step + text)
             if not pieces[-1].endswith(("\n", "\r")):
                 pieces.append(newline)

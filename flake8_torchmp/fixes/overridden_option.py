@@ -1,20 +1,23 @@
 """An option of workers that a loader gets from a dict is set over it: `**{**OPTIONS, "persistent_workers": False}`.
 
-The dict stays as it is for those who share it. Where the call spells the count by a name, the option depends on
-`num_workers > 0`. Safe where the count is always 0: the program ended there before; otherwise unsafe, because 0 now
-works. Refused where the call takes no dict or several, and where the count that may differ, or the dict whose value is
-needed, is not a name.
+The dict stays as it is for those who share it; the option goes from it where all who do have no workers. Where the call
+spells the count by a name, the option depends on `num_workers > 0`. Safe where the count is always 0: the program ended
+there before; otherwise unsafe, because 0 now works. Refused where the call takes no dict or several, and where the
+count that may differ, or the dict whose value is needed, is not a name.
 """
 
 from __future__ import annotations
+
+from itertools import combinations
 
 import libcst as cst
 
 from flake8_torchmp.findings import Repair
 
-from .change import Change, NotFixable
-from .document import Documents
-from .fit_worker_option import neutral_value, spelled_count, worker_count
+from .change import Change, Edit, NotFixable, overlap
+from .document import Document, Documents
+from .dropped_argument import without
+from .fit_worker_option import COUNT_INDEX, neutral_value, spelled_count, worker_count
 
 
 def change(repair: Repair, documents: Documents) -> Change:
@@ -25,6 +28,10 @@ def change(repair: Repair, documents: Documents) -> Change:
     if len(given) != 1 or len(shared) != 1:
         raise NotFixable("the option does not come from one dict that others share")
     is_safe = notes["count"] == "always 0"
+    is_own = is_safe and "imported" not in notes
+    dropped = _dropped(document, shared[0], notes["options"].split()) if is_own else ()
+    if dropped:
+        return Change(dropped, True, f"{', '.join(notes['options'].split())} is dropped")
     options = document.code(shared[0])
     has_name = isinstance(shared[0], cst.Name | cst.Attribute)
     is_fixed = is_safe and not spelled_count(document, call)
@@ -43,6 +50,52 @@ def change(repair: Repair, documents: Documents) -> Change:
     else:
         edit = document.replaced(given[0], f"{{**{options}{entries}}}")
     return Change((edit,), is_safe, f"{', '.join(notes['options'].split())} set for this loader alone")
+
+
+def _dropped(document: Document, given: cst.BaseExpression, options: list[str]) -> tuple[Edit, ...]:
+    """The dict without the options, where all that it is for are calls without workers."""
+    if not isinstance(given, cst.Name):
+        return ()
+    names = [node for node in document.nodes() if isinstance(node, cst.Name) and node.value == given.value]
+    names = [node for node in names if document.is_variable(node)]
+    targets = [node for node in names if isinstance(document.parent(node), cst.AssignTarget)]
+    assign = document.parent(document.parent(targets[0]) or targets[0]) if len(targets) == 1 else None
+    if not isinstance(assign, cst.Assign) or len(assign.targets) > 1:
+        return ()
+    uses = [document.parent(node) for node in names if node is not targets[0]]
+    if not all(isinstance(use, cst.Arg) and use.star == "**" and not _spells_count(document, use) for use in uses):
+        return ()
+    entries = _entries(assign.value)
+    count = entries.get("num_workers")
+    value = getattr(count, "value", None)
+    has_none = count is None or (isinstance(value, cst.Integer) and value.evaluated_value == 0)
+    if not has_none or not all(option in entries for option in options):
+        return ()
+    edits = [without(document, assign.value, entries[option]) for option in options]  # type: ignore[arg-type]
+    return () if any(overlap(one, other) for one, other in combinations(edits, 2)) else tuple(edits)
+
+
+def _entries(value: cst.BaseExpression) -> dict[str, cst.Arg | cst.DictElement]:
+    """The entries of `{...}` or `dict(...)` whose keys are plain."""
+    if isinstance(value, cst.Dict):
+        elements = [element for element in value.elements if isinstance(element, cst.DictElement)]
+        if len(elements) == len(value.elements):
+            return {str(e.key.evaluated_value): e for e in elements if isinstance(e.key, cst.SimpleString)}
+    if isinstance(value, cst.Call) and isinstance(value.func, cst.Name) and value.func.value == "dict":
+        found: dict[str, cst.Arg | cst.DictElement] = {}
+        found |= {argument.keyword.value: argument for argument in value.args if argument.keyword is not None}
+        return found if len(found) == len(value.args) else {}
+    return {}
+
+
+def _spells_count(document: Document, use: cst.Arg) -> bool:
+    call = document.parent(use)
+    if not isinstance(call, cst.Call) or len([one for one in call.args if one.keyword is None]) > COUNT_INDEX:
+        return True
+    return any(
+        (one.keyword is not None and one.keyword.value == "num_workers") or (one.star and one is not use)
+        for one in call.args
+    )
 
 
 def _shared(given: cst.BaseExpression) -> list[cst.BaseExpression]:

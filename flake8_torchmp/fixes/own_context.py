@@ -14,8 +14,9 @@ import libcst as cst
 
 from flake8_torchmp.findings import Repair
 
-from .change import Change, NotFixable
+from .change import Change, Edit, NotFixable
 from .document import Document, Documents
+from .multiprocessing_functions import spelled
 
 
 def change(repair: Repair, documents: Documents) -> Change:
@@ -29,12 +30,11 @@ def change(repair: Repair, documents: Documents) -> Change:
     if isinstance(function, cst.Attribute) and function.value.lpar:
         return _chosen(document, function.value, method)
     if notes["of_module"] == "yes" and isinstance(function, cst.Attribute):
-        spelling, imports = document.code(function.value), ()
+        imports: list[Edit] = []
+        spelling = f"{document.code(function.value)}.get_context"
     else:
-        spelling, added = document.with_import("import multiprocessing", node)
-        imports = tuple(added)  # type: ignore[assignment]
-    context = f'{spelling}.get_context("{method}")'
-    edit = document.replaced(function, f"{context}.{notes['name']}")
+        spelling, imports = spelled(document, "get_context", node)
+    edit = document.replaced(function, f'{spelling}("{method}").{notes["name"]}')
     return Change((*imports, edit), True, f"it is made by the {method} context")
 
 

@@ -12,7 +12,7 @@ from flake8_torchmp.findings import Repair
 
 from .change import Change, NotFixable
 from .document import Documents
-from .fit_worker_option import without
+from .dropped_argument import without
 
 BY_ENTROPY = {"manual_seed": "seed"}
 """The function that takes no seed, where that is another one."""

@@ -42,7 +42,8 @@ def set_once(document: Document, call: ast.Call, *, is_imported: bool) -> tuple[
         run = Run(document, outline.top(statement))
         edits = run.as_real_guard()
         if not edits and stands_alone and isinstance(outline.parents[statement], ast.Module):
-            edits = run.under_guard([statement]) if _may_wait(run) else run.guarded([statement])
+            is_alone = _may_wait(run) or _is_last_to_run(run)
+            edits = run.under_guard([statement]) if is_alone else run.guarded([statement])
         if edits:
             return edits, "the start method is set under the main guard"
     question, edits = _question(document, outline, call) if stands_alone else ("", [])
@@ -66,6 +67,13 @@ def _may_wait(run: Run) -> bool:
         return False
     between = run.body[run.index + 1 : run.body.index(run.guard)]
     return not any(ASKING.search(run.outline.code(statement)) for statement in between if not run.stays(statement))
+
+
+def _is_last_to_run(run: Run) -> bool:
+    """Whether only definitions and constants follow, or a guard with an `else`, which takes up nothing."""
+    if run.guard is not None:
+        return False
+    return all(run.stays(statement) or run.is_plain(statement) for statement in run.body[run.index + 1 :])
 
 
 def _question(document: Document, outline: Outline, call: ast.Call) -> tuple[str, list[Edit]]:

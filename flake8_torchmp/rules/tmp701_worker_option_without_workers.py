@@ -92,7 +92,8 @@ def _repair(option: LoaderOption, here: list[LoaderOption], model: Model) -> Rep
     kinds = {other.workers for other in here}
     names = " ".join(other.name for other in here)
     count = "always 0" if kinds == {"always 0"} else "can be 0"
-    return model.repair("overridden_option", option.node, option.module, options=names, count=count)
+    notes = {"options": names, "count": count, **model.imported(option.module)}
+    return model.repair("overridden_option", option.node, option.module, **notes)
 
 
 def _message(option: LoaderOption) -> str:

@@ -26,6 +26,9 @@ SAFE = {
     'process = mp.Process(mp_context=mp.get_context("spawn"), target=work)\n': (
         'process = mp.get_context("spawn").Process(target=work)\n'
     ),
+    "def run():\n    mp.Lock(\n        # by spawn\n        ctx=mp.get_context('spawn'),\n    )\n": (
+        "def run():\n    mp.get_context('spawn').Lock()\n"
+    ),
     'executor = ProcessPoolExecutor(2, mp_context="spawn")  # é\n': (
         'executor = ProcessPoolExecutor(2, mp_context=mp.get_context("spawn"))  # é\n'
     ),
@@ -72,7 +75,6 @@ def test_safe(before: str) -> None:
 
 REFUSED = {
     "no such name": 'ctx = mp.get_context("threads")\n',
-    "a comment": "def run():\n    mp.Lock(\n        # by spawn\n        ctx=mp.get_context('spawn'),\n    )\n",
 }
 
 
@@ -80,6 +82,15 @@ REFUSED = {
 def test_refused(case: str) -> None:
     text = HEAD + REFUSED[case]
     assert mended_text(text, unsafe=True) == text
+
+
+def test_a_function_is_imported_as_the_others_are() -> None:
+    text = "from multiprocessing import {}\n\nimport torch\n\nSTART = {}\n\n\nif __name__ == '__main__':\n"
+    text += "    with get_context(START).Pool(1) as pool:\n        pool.map(print, [1])\n"
+    chosen = "'forkserver' if 'forkserver' in get_all_start_methods() else 'spawn'"
+    assert mended_text(text.format("get_context", "'forkserver'"), only="TMP104") == text.format(
+        "get_all_start_methods, get_context", chosen
+    )
 
 
 def test_processors() -> None:

@@ -158,6 +158,21 @@ IMPORTS = {
         "import os\nimport sys\n\nimport torch\nuse()\n", "import functools", "functools",
         "import functools\nimport os\nimport sys\n\nimport torch\nuse()\n",
     ),
+    "a line of the same module": (
+        "from functools import reduce\nuse()\n", "from functools import partial", "partial",
+        "from functools import partial, reduce\nuse()\n",
+    ),
+    "classes before functions": (
+        "from a import B, D, c\nuse()\n", "from a import E", "E", "from a import B, D, E, c\nuse()\n",
+    ),
+    "a name a line": (
+        "from a import (\n    b,\n    d,\n)\nuse()\n", "from a import c", "c",
+        "from a import (\n    b,\n    c,\n    d,\n)\nuse()\n",
+    ),
+    "lines with comments": (
+        "from a import (\n    b,  # 1\n    d,\n)\nuse()\n", "from a import c", "c",
+        "from a import (\n    b,  # 1\n    d,\n)\nfrom a import c\nuse()\n",
+    ),
     "from after import": (
         "import os\nimport sys\n\nimport torch\nuse()\n", "from functools import partial", "partial",
         "import os\nimport sys\nfrom functools import partial\n\nimport torch\nuse()\n",

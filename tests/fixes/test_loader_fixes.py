@@ -74,8 +74,31 @@ DROPPED = {
     "DataLoader(\n    [1],\n    timeout=(30),\n    batch_size=2,  # b\n)\n": (
         "DataLoader(\n    [1],\n    batch_size=2,  # b\n)\n"
     ),
-    "DataLoader(\n    [1],\n    persistent_workers=True,  # c\n)\n": "DataLoader(\n    [1],\n    # c\n)\n",
+    "DataLoader(\n    [1],\n    persistent_workers=True,  # c\n)\n": "DataLoader(\n    [1],\n)\n",
+    "DataLoader(\n    [1],\n    # d\n    # e\n    persistent_workers=True\n)\n": "DataLoader(\n    [1],\n)\n",
+    "DataLoader(\n    [1],\n    # f\n    timeout=3,\n    batch_size=2,\n)\n": (
+        "DataLoader(\n    [1],\n    # f\n    batch_size=2,\n)\n"
+    ),
+    "DataLoader([1],  # g\n           timeout=3)\n": "DataLoader([1],  # g\n           )\n",
+    "DataLoader([1], timeout=3,\n           batch_size=2)\n": "DataLoader([1],\n           batch_size=2)\n",
+    "DataLoader([1], timeout=3,  # h\n           batch_size=2)\n": "DataLoader([1],  # h\n           batch_size=2)\n",
+    "DataLoader(timeout=3,\n           dataset=[1])\n": "DataLoader(dataset=[1])\n",
 }
+
+
+OPTIONS_OF_ALL = {
+    "OPTIONS = dict(\n    batch_size=2,\n    timeout=4,  # seconds\n)\n": "OPTIONS = dict(\n    batch_size=2,\n)\n",
+    'OPTIONS = {"num_workers": 0, "timeout": 3}\n': 'OPTIONS = {"num_workers": 0}\n',
+}
+
+
+@pytest.mark.parametrize("before", OPTIONS_OF_ALL)
+def test_option_of_a_dict_goes_where_no_loader_has_workers(before: str) -> None:
+    calls = "one = DataLoader([1], **OPTIONS)\ntwo = DataLoader([2], shuffle=True, **OPTIONS)\n"
+    assert mended_text(LOADER + before + calls) == LOADER + OPTIONS_OF_ALL[before] + calls
+    others = calls.replace("shuffle=True", "num_workers=4")
+    assert '{**OPTIONS, "' in mended_text(LOADER + 'OPTIONS = {"timeout": 3}\n' + others)
+    assert 'OPTIONS = {"timeout": 3}\n' in mended_text(LOADER + 'OPTIONS = {"timeout": 3}\n' + others)
 
 
 @pytest.mark.parametrize("before", DROPPED)

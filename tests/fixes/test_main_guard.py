@@ -35,8 +35,9 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
         """Trains."""
         import torch
 
+        SIZE = 3
+
         if __name__ == "__main__":
-            SIZE = 3
             torch.manual_seed(1)
 
             # The data.
@@ -118,6 +119,43 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
             print(last())
         """,
     ),
+    "constants at the head stay, what the run begins with goes along": (
+        "main_guard",
+        "range(STEPS)",
+        """
+        STEPS = 3
+        NAMES = ["a"]
+
+
+        def step(n):
+            return n
+
+
+        total, losses = 0, []
+        RATE = 0.1
+
+        for n in range(STEPS):
+            total += step(n) * RATE
+        print(NAMES, total, losses)
+        """,
+        """
+        STEPS = 3
+        NAMES = ["a"]
+
+
+        def step(n):
+            return n
+
+
+        RATE = 0.1
+
+        if __name__ == "__main__":
+            total, losses = 0, []
+            for n in range(STEPS):
+                total += step(n) * RATE
+            print(NAMES, total, losses)
+        """,
+    ),
     "a test that is no guard": (
         "main_guard",
         "fit()",
@@ -142,6 +180,19 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
             'if __name__ == "__main__":\n    mp.set_start_method("spawn")\n    main()\n'
         ),
     ),
+    "the start method above a guard that is an elif": (
+        "start_method_once",
+        'mp.set_start_method("spawn")',
+        (
+            'import mp\n\n# clean\nmp.set_start_method("spawn")  # keep\nQUIET = "-q" in sys.argv\n\n'
+            'if QUIET:\n    pass\nelif __name__ == "__main__":\n    main()\nelse:\n    print("imported")\n'
+        ),
+        (
+            'import mp\n\nif __name__ == "__main__":\n    # clean\n    mp.set_start_method("spawn")  # keep\n'
+            'QUIET = "-q" in sys.argv\n\n'
+            'if QUIET:\n    pass\nelif __name__ == "__main__":\n    main()\nelse:\n    print("imported")\n'
+        ),
+    ),
     "the start method in a function": (
         "start_method_once",
         "mp.set_start_method(\n        method,\n    )",
@@ -156,7 +207,7 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
         'use("spawn")',
         'from multiprocessing import set_start_method as use\n\nif True:\n    use("spawn")\n',
         (
-            "from multiprocessing import set_start_method as use\nfrom multiprocessing import get_start_method\n\n"
+            "from multiprocessing import get_start_method, set_start_method as use\n\n"
             'if True:\n    if get_start_method(allow_none=True) is None:\n        use("spawn")\n'
         ),
     ),
