@@ -8,15 +8,19 @@ Refused where the call does not spell the count by a name, or the option is not 
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from flake8_torchmp.findings import Repair
 
-from .change import Change, NotFixable
+from .change import Change, Edit, NotFixable
 from .document import Document, Documents
 from .dropped_argument import without
 
 COUNT_INDEX = 5
+WIDTH = 100
+"""What a line may have that gets longer."""
 _GIVEN = (
     *(cst.Integer, cst.Float, cst.SimpleString, cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.IfExp),
     *(cst.BinaryOperation, cst.BooleanOperation, cst.UnaryOperation, cst.Comparison, cst.NamedExpr),
@@ -42,7 +46,23 @@ def change(repair: Repair, documents: Documents) -> Change:
     else:
         code = f"({document.code(value)})" if isinstance(value, cst.IfExp | cst.Lambda) else document.code(value)
         edit = document.replaced(value, f"{code} if {count} > 0 else {neutral}")
-    return Change((edit,), is_safe, f"{notes['option']} depends on the number of workers")
+    edits = (*_line_end_before(document, call, argument, len(edit.text) - (edit.end - edit.start)), edit)
+    return Change(edits, is_safe, f"{notes['option']} depends on the number of workers")
+
+
+def _line_end_before(document: Document, call: cst.Call, argument: cst.Arg, more: int) -> list[Edit]:
+    """Sets an argument on a line of its own, below the first one of its line, where the line gets too long with it."""
+    text = document.text
+    start = document.span(argument).start
+    line = document.line_start(start)
+    on_line = [document.span(one) for one in call.args if line <= document.span(one).start < start]
+    if len(text[line : document.line_after(start)].rstrip()) + more <= WIDTH or not on_line:
+        return []
+    comma = text.index(",", on_line[-1].end)
+    if text[comma + 1 : start].strip(" ") or "(" in text[on_line[-1].end : comma]:
+        return []
+    below = re.sub(r"[^\t]", " ", text[line : on_line[0].start])
+    return [Edit(document.path, comma + 1, start, document.newline + below)]
 
 
 def neutral_value(option: str) -> str:

@@ -108,6 +108,17 @@ def test_option_is_dropped(before: str) -> None:
     assert mended_text(after) == after
 
 
+def test_options_that_make_a_line_too_long_get_lines_of_their_own() -> None:
+    head = LOADER + "\n\ndef make(data, workers=0):\n    return DataLoader(data, batch_size=32, shuffle=True,\n"
+    below = " " * len("    return DataLoader(")
+    before = f"{below}num_workers=workers, persistent_workers=True, prefetch_factor=2, timeout=30)\n"
+    after = (
+        f"{below}num_workers=workers,\n{below}persistent_workers=workers > 0,\n"
+        f"{below}prefetch_factor=2 if workers > 0 else None,\n{below}timeout=30 if workers > 0 else 0)\n"
+    )
+    assert mended_text(head + before, unsafe=True) == head + after
+
+
 CHOSEN = LOADER + "\n\ndef make(data, workers=0):\n    return DataLoader(data, num_workers=workers, {option})\n"
 FITTED = {
     "prefetch_factor=2": "prefetch_factor=2 if workers > 0 else None",
