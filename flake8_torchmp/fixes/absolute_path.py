@@ -42,7 +42,7 @@ def change(repair: Repair, documents: Documents) -> Change:
         function = f"{spelling}.path.abspath"
     absolute = f"{function}({text})"
     if text[:-1].endswith("/") and notes.get("joins") != "yes":
-        absolute = f'{absolute} + "/"'
+        absolute = f"{absolute} + {text[-1]}/{text[-1]}"
         if not isinstance(above, cst.Arg | cst.Param | cst.Assign | cst.AnnAssign | cst.Element | cst.DictElement):
             absolute = f"({absolute})"
     edits = (*imports, document.replaced(node, absolute))

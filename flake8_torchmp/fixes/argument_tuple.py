@@ -1,7 +1,7 @@
 """What a worker is given becomes what it should be: `args=("x")` a tuple, `target=f(x)` the function and its arguments.
 
-Safe for the comma after a literal, which can be meant in no other way; unsafe otherwise. A call with keywords or stars
-inside `target=` is refused, as is one beside arguments that are there already, and any arguments that do not fit.
+Safe for the comma after a literal, which can be meant in no other way; unsafe otherwise. A call with stars inside
+`target=` is refused, as is one beside arguments that are there already, and any arguments that do not fit.
 """
 
 from __future__ import annotations
@@ -38,20 +38,29 @@ def _uncalled(document: Document, node: cst.Call) -> Change:
     call = document.parent(argument) if argument is not None else None
     if not isinstance(argument, cst.Arg) or not isinstance(call, cst.Call):
         raise NotFixable("the call is no argument")
-    if any(item.star or item.keyword is not None for item in node.args):
-        raise NotFixable("it is called with keywords or stars")
-    given = [
-        document.code(item.value) if not item.value.lpar else f"({document.code(item.value)})" for item in node.args
-    ]
+    if any(item.star for item in node.args):
+        raise NotFixable("it is called with stars")
+    given = [_value(document, item) for item in node.args if item.keyword is None]
+    options = {item.keyword.value: _value(document, item) for item in node.args if item.keyword is not None}
+    entries = ", ".join(f'"{name}": {value}' for name, value in options.items())
+    values = f"({', '.join(given)}{',' * (len(given) == 1)})"
     name = call.func.attr.value if isinstance(call.func, cst.Attribute) else getattr(call.func, "value", "")
     function = document.code(node.func)
     others = {item.keyword.value for item in call.args if item.keyword is not None}
     if argument.keyword is not None and argument.keyword.value == "target" and "args" not in others:
-        text = f"{function}, args=({', '.join(given)}{',' * (len(given) == 1)})" if given else function
+        if options and "kwargs" in others:
+            raise NotFixable("it is given other arguments too")
+        text = f"{function}, args={values}" if given else function
+        text += f", kwargs={{{entries}}}" if options else ""
     elif name == "submit" and len(call.args) == 1 and argument.keyword is None:
-        text = ", ".join([function, *given])
+        text = ", ".join([function, *given, *(f"{name}={value}" for name, value in options.items())])
     elif name in ("apply", "apply_async") and argument.keyword is None and len(call.args) == 1:
-        text = f"{function}, ({', '.join(given)}{',' * (len(given) == 1)})"
+        text = f"{function}, {values}, {{{entries}}}" if options else f"{function}, {values}"
     else:
         raise NotFixable("it is given other arguments too")
     return Change((document.replaced(node, text),), False, f"{function} is given, not called")
+
+
+def _value(document: Document, argument: cst.Arg) -> str:
+    code = document.code(argument.value)
+    return f"({code})" if argument.value.lpar else code

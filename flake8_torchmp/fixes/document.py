@@ -58,6 +58,8 @@ class Document:
         if self.encoded(self.text) != data:
             raise NotFixable(f"its bytes are not what {self._encoding} makes of its text")
         self._handed_out: set[str] = set()
+        self.made: dict[tuple[str, str], tuple[str, tuple[Edit, ...]]] = {}
+        """The functions that fixes of this round make of lambdas which read nothing local: names and insertions."""
 
     def encoded(self, text: str) -> bytes:
         """The bytes of a text of this file."""

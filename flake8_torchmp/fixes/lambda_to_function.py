@@ -2,7 +2,8 @@
 
 Safe where it captures nothing local. What it captures is filled in by functools.partial, and what reads the object of a
 method becomes a method: both unsafe, because a closure looks its names up when it is called. A lambda that only hands
-its arguments on to a function becomes that function, and a lambda that has a name already becomes a `def` in its place.
+its arguments on to a function becomes that function, or a partial of it where it adds what it captures, and a lambda
+that has a name already becomes a `def` in its place.
 Refused where captured names are bound again later, or where the lambda needs the class around it.
 """
 
@@ -17,7 +18,7 @@ from flake8_torchmp.semantics.module import Scope, last_name
 
 from .change import Change, NotFixable
 from .document import Document, Documents
-from .layout import indented
+from .layout import indented, is_about_lambda
 from .lifting import Lifting
 from .outline import Outline, outline_of
 
@@ -35,6 +36,10 @@ def change(repair: Repair, documents: Documents) -> Change:
     if named is not None:
         return named
     lifting = Lifting(document, node, notes)
+    filled_in = _values_handed_on(outline, node, lifting)
+    if filled_in:
+        name, values = filled_in
+        return lifting.as_partial(name, values, f"the lambda became a partial of {name}")
     return lifting.change("the lambda became the function {name}")
 
 
@@ -57,6 +62,32 @@ def _handed_on(outline: Outline, node: ast.Lambda) -> str:
     wanted += ["*" + arguments.vararg.arg] if arguments.vararg else []
     wanted += ["**" + arguments.kwarg.arg] if arguments.kwarg else []
     return outline.code(body.func) if given == wanted and wanted and _is_fixed(outline, body.func, node) else ""
+
+
+def _values_handed_on(outline: Outline, node: ast.Lambda, lifting: Lifting) -> tuple[str, list[tuple[str, str]]] | None:
+    """The function to which a lambda gives its own arguments, and what it captures by the names of the parameters."""
+    body, own = node.body, [argument.arg for argument in node.args.args]
+    if (
+        not isinstance(body, ast.Call)
+        or not isinstance(body.func, ast.Name)
+        or ast.unparse(node.args) != ", ".join(own)
+    ):
+        return None
+    owner = outline.owner(body.func)
+    bindings = owner.bindings[body.func.id] if owner is not None and owner.is_module else []
+    function: Any = bindings[0].node if len(bindings) == 1 else None
+    if function not in outline.tree.body or not isinstance(function, ast.FunctionDef) or function.decorator_list:
+        return None
+    parameters = [argument.arg for argument in function.args.args]
+    given = [value.id if isinstance(value, ast.Name) else "" for value in body.args]
+    if not own or function.args.posonlyargs or len(given) > len(parameters) or given[: len(own)] != own:
+        return None
+    keywords = [(keyword.arg or "", getattr(keyword.value, "id", "")) for keyword in body.keywords]
+    values = [*zip(parameters[len(own) :], given[len(own) :], strict=False), *keywords]
+    captured = lifting.main.captured.keys() - {"self", "cls"}
+    if not values or any(not name or value not in captured or value in own for name, value in values):
+        return None
+    return body.func.id, values
 
 
 def _is_fixed(outline: Outline, function: ast.expr, node: ast.Lambda) -> bool:
@@ -137,7 +168,9 @@ def _in_its_place(document: Document, outline: Outline, node: ast.Lambda) -> Cha
     text = indented(text, indent, first=False)
     start, end = outline.start(holder), outline.end(holder)
     tail = document.text[end : document.line_after(end)].rstrip("\r\n")
-    if tail.strip():
+    if is_about_lambda(tail.strip()):
+        end += len(tail)
+    elif tail.strip():
         head, colon, rest = text.partition(f":{newline}")
         text, end = head + colon.removesuffix(newline) + tail + newline + rest, end + len(tail)
     gap = 1 if scope.is_class else 2

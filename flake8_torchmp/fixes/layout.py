@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 
 def string_lines(tree: ast.AST) -> set[int]:
@@ -53,6 +54,11 @@ def _shifted(body: str, step: str, tree: ast.Module, column: int) -> str:
         else:
             moved.append(step + " " * max(len(line) - len(line.lstrip()) - base, 0) + line.lstrip())
     return "".join(moved)
+
+
+def is_about_lambda(comment: str) -> bool:
+    """Whether a comment only allows `name = lambda ...` to a linter, and says nothing of a `def`."""
+    return re.fullmatch(r"#\s*noqa:\s*E731\s*", comment) is not None
 
 
 def indented(text: str, indent: str, *, first: bool = True) -> str:

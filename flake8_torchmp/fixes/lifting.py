@@ -17,7 +17,7 @@ from flake8_torchmp.semantics.module import COMPREHENSIONS, DEFINITIONS, MUTATOR
 from .captures import Captures, Lift
 from .change import Change, Edit, NotFixable
 from .document import Document
-from .layout import indented
+from .layout import indented, is_about_lambda
 from .moved_code import MovedCode
 from .naming import PLAIN, names_for
 from .outline import Outline, is_function, outline_of
@@ -51,6 +51,12 @@ class Lifting:
         method = self._method_of_capture()
         if method is not None:
             return self._as_method(*method, what=what)
+        key = self._key()
+        known = self._known(key) if key is not None else None
+        if known is not None:
+            self.main.name, inserted = known
+            self._replace(self.main, "expression")
+            return Change((*inserted, *self.edits), self.captures.is_safe, what.format(name=self.main.name))
         plans = [(lift, self._plan(lift)) for lift in self.lifts]
         for lift, plan in plans:
             if plan == "moved" and not self.document.reserved(lift.name) and lift.name == lift.binding_name:
@@ -60,8 +66,43 @@ class Lifting:
             self._replace(lift, plan)
         ordered = sorted(self.lifts, key=lambda lift: self.outline.start(lift.node))
         definitions = [self._with_comments(lift, self.code.definition(lift)) for lift in ordered]
-        edits = (*self.imports, *self._inserted(definitions), *self._without_inner(self.edits))
+        inserted = tuple(self._inserted(definitions))
+        if key is not None:
+            self.document.made.setdefault(key, (self.main.name, inserted))
+        edits = (*self.imports, *inserted, *self._without_inner(self.edits))
         return Change(edits, self.captures.is_safe, what.format(name=self.main.name))
+
+    def as_partial(self, name: str, values: list[tuple[str, str]], what: str) -> Change:
+        """A lambda that only hands its arguments and captures on is a partial of the function that it calls."""
+        self._check_captures(self.main, self.main.node)
+        edit = self.outline.edit(*self.outline.with_parentheses(self.main.node), self._partial(name, values))
+        return Change((*self.imports, edit), False, what)
+
+    def _key(self) -> tuple[str, str] | None:
+        """What a lambda that reads nothing local is for, and what it does: those that agree become one function."""
+        lift, node = self.main, self.main.node
+        is_plain = not (lift.filled_in() or lift.imports or lift.needs) and "#" not in self.outline.code(node)
+        if not isinstance(node, ast.Lambda) or lift.binding is not None or not is_plain:
+            return None
+        return self._names(lift)[0], ast.dump(node)
+
+    def _known(self, key: tuple[str, str]) -> tuple[str, tuple[Edit, ...]] | None:
+        """The function of module level, there or about to be, that is the same lambda's."""
+        made, place = self.document.made.get(key), self._place()
+        if made is not None:
+            return made if all(edit.start <= place for edit in made[1]) else None
+        wanted = (ast.dump(self.main.node.args), ast.dump(self.main.node.body))
+        for name in self._names(self.main):
+            bindings = self.outline.module.scope.bindings.get(name, ())
+            function: Any = bindings[0].node if len(bindings) == 1 else None
+            if function not in self.outline.tree.body or not isinstance(function, ast.FunctionDef):
+                continue
+            done = function.body[0]
+            if len(function.body) > 1 or function.decorator_list or not isinstance(done, ast.Return) or not done.value:
+                continue
+            if self.outline.start(function) < place and wanted == (ast.dump(function.args), ast.dump(done.value)):
+                return name, ()
+        return None
 
     def _with_comments(self, lift: Lift, text: str) -> str:
         """A lambda's function takes up what was said above and behind `name = lambda ...`."""
@@ -74,7 +115,7 @@ class Lifting:
         lines = self.text[first : self.outline.line_start(self.outline.start(statement))].splitlines()
         newline = self.document.newline
         head, colon, body = text.partition(f":{newline}")
-        if behind.startswith("#"):
+        if behind.startswith("#") and not is_about_lambda(behind):
             colon = f":  {behind}{newline}"
         return "".join(f"{line.strip()}{newline}" for line in lines if line.strip()) + head + colon + body
 
@@ -296,7 +337,8 @@ class Lifting:
         wanted = self._names(lift)[0] if is_lambda else f"_{lift.node.name.lstrip('_')}"
         known = {item.name for item in cls.body if isinstance(item, DEFINITIONS)}
         known |= {part.attr for part in ast.walk(cls) if isinstance(part, ast.Attribute)}
-        lift.name = next(name for name in (wanted, *(f"{wanted}_{n}" for n in range(2, 99))) if name not in known)
+        names = (wanted, *(f"{wanted}_{n}" for n in range(2, 99)))
+        lift.name = next(n for n in names if n not in known and self.document.reserved(f"{cls.name}.{n}"))
         if is_lambda:
             lift.binding = None
             self.edits.append(

@@ -39,13 +39,27 @@ def _stored_by_an_object(document: Document, call: cst.Call) -> cst.Call:
     above = list(document.ancestors(call))
     function = next((item for item in above if isinstance(item, cst.FunctionDef)), None)
     line = next((item for item in above if isinstance(item, cst.SimpleStatementLine)), None)
-    if function is None or line is None or not isinstance(line.body[0], cst.Return):
+    if function is None or line is None or not _is_returned(line.body[0], function):
         return call
     name = function.name.value
+    is_method = isinstance(document.parent(document.parent(function) or function), cst.ClassDef)
     calls = [node for node in document.nodes() if isinstance(node, cst.Call) and _called(node) == name]
+    calls = [node for node in calls if is_method or isinstance(node.func, cst.Name)]
     if len(calls) != 1 or any(item is function for item in document.ancestors(calls[0])):
         return call
     return calls[0]
+
+
+def _is_returned(opening: cst.BaseSmallStatement, function: cst.FunctionDef) -> bool:
+    """Whether a function returns what a statement opens, at once or when it is set up: `db = connect(path)`."""
+    if isinstance(opening, cst.Return):
+        return True
+    last = function.body.body[-1]
+    returned = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else None
+    if not isinstance(opening, cst.Assign) or not isinstance(returned, cst.Return) or len(opening.targets) > 1:
+        return False
+    target, value = opening.targets[0].target, returned.value
+    return isinstance(target, cst.Name) and isinstance(value, cst.Name) and target.value == value.value
 
 
 def _called(call: cst.Call) -> str:
@@ -98,10 +112,14 @@ class _Moving:
         for line in self._lines():
             if line is self.opening or len(line.body) != 1 or not isinstance(line.body[0], cst.Assign | cst.AnnAssign):
                 continue
-            derived, inner = self._assigned(line)
-            attribute = self._attribute(derived)
-            if attribute and attribute in self.derived and attribute != name:
-                properties.append(self._derived(attribute, inner, line))
+            pairs = [(self._attribute(one), inner) for one, inner in self._pairs(line)]
+            is_derived = any(one and one != name and one in self.derived for one, _ in pairs)
+            if is_derived and len(pairs) > 1 and not all(one and self._reads(name, inner) for one, inner in pairs):
+                raise NotFixable("what is derived from it is stored together with something else")
+            if is_derived:
+                saved: dict[str, str] = {}
+                properties += [self._derived(one, inner, line, saved) for one, inner in pairs]
+                self._replace(line, saved)
                 moved.add(id(line))
         self._rename(moved)
         if not self.pickling.has_getstate:
@@ -173,6 +191,20 @@ class _Moving:
             return statement.target, statement.value
         raise NotFixable("it is not stored by an assignment of its own")
 
+    def _reads(self, name: str, value: cst.BaseExpression) -> bool:
+        """Whether an expression takes something from what is opened."""
+        return any(
+            self._attribute(node) == name or (isinstance(node, cst.Name) and node.value in self.renamed)
+            for node in self.document.nodes(value)
+        )
+
+    def _pairs(self, line: cst.SimpleStatementLine) -> list[tuple[cst.BaseExpression, cst.BaseExpression]]:
+        """What is stored by an assignment; `self.x, self.y = file["x"], file["y"]` stores two things."""
+        target, value = self._assigned(line)
+        if not isinstance(target, cst.Tuple) or not isinstance(value, cst.Tuple):
+            return [(target, value)]
+        return [(one.value, two.value) for one, two in zip(target.elements, value.elements, strict=False)]
+
     def _attribute(self, node: cst.CSTNode) -> str:
         """`file` of `self.file`."""
         if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == self.receiver:
@@ -221,13 +253,13 @@ class _Moving:
         ]
         return self._property(name, '"""Opened once in each process."""', lines, inner, deep)
 
-    def _derived(self, name: str, value: cst.BaseExpression, line: cst.SimpleStatementLine) -> str:
+    def _derived(
+        self, name: str, value: cst.BaseExpression, line: cst.SimpleStatementLine, saved: dict[str, str]
+    ) -> str:
         if self._times_stored(name) > 1:
             raise NotFixable(f"{name} is stored in several places")
         self.pickling.demand_silence(name)
-        saved: dict[str, str] = {}
         expression = self._text(value, name, saved, set())
-        self._replace(line, saved)
         inner, deep = self._indents()
         expression = reindented(expression, self.document.indent_of(line), deep)
         return self._property(name, "", [f"{deep}return {expression}"], inner, deep)

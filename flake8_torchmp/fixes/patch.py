@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 _QUOTED = {ord('"'): '\\"', ord("\\"): "\\\\", ord("\n"): "\\n", ord("\t"): "\\t", ord("\r"): "\\r"}
 
+LONG = 4000
+"""Lines of a file from which on common ones, as `else:`, are no longer looked for everywhere: that takes too long."""
+
 
 def patch(name: str, old: bytes, new: bytes) -> bytes:
     """The change of one file; the name is relative to the folder in which the patch is to be applied."""
@@ -22,11 +25,25 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def _hunks(old: list[bytes], new: list[bytes]) -> Iterator[bytes]:
-    diff = difflib.diff_bytes(difflib.unified_diff, old, new, b"", b"")
-    for number, line in enumerate(diff):
-        if number < 2:  # the names, which are written above
-            continue
-        yield line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=len(old) > LONG)
+    for group in matcher.get_grouped_opcodes():
+        first, last = group[0], group[-1]
+        yield f"@@ -{_range(first[1], last[2])} +{_range(first[3], last[4])} @@\n".encode()
+        for tag, start, end, new_start, new_end in group:
+            yield from _marked(b" " if tag == "equal" else b"-", old[start:end])
+            if tag != "equal":
+                yield from _marked(b"+", new[new_start:new_end])
+
+
+def _range(start: int, end: int) -> str:
+    """Lines as the head of a hunk counts them; none stand behind the line before."""
+    length = end - start
+    return f"{start + 1}" if length == 1 else f"{start + bool(length)},{length}"
+
+
+def _marked(mark: bytes, lines: list[bytes]) -> Iterator[bytes]:
+    for line in lines:
+        yield mark + line if line.endswith(b"\n") else mark + line + b"\n\\ No newline at end of file\n"
 
 
 def _header(side: str, name: str) -> str:

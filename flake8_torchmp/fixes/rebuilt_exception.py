@@ -2,8 +2,8 @@
 
 Pools and executors pickle exceptions, so the class gets a `__reduce__` from what its `__init__` stores; what it does
 not store is stored first. A DataLoader calls the class with one text, so the parameters after the first get None as
-default. Both are unsafe: classes that derive from it, or code that relies on the TypeError, may see a difference. An
-`__init__` with `*args` or `**kwargs` is refused."""
+default. Both are unsafe: classes that derive from it, or code that relies on the TypeError, may see a difference.
+`__reduce__` is refused where `__init__` has `*args` or `**kwargs`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ def change(repair: Repair, documents: Documents) -> Change:
     document = documents[repair.path]
     init = document.node(repair, cst.FunctionDef)
     positional = [*init.params.posonly_params, *init.params.params]
-    if isinstance(init.params.star_arg, cst.Param) or init.params.star_kwarg is not None or not positional:
-        raise NotFixable("its __init__ takes anything")
-    receiver, *taken = positional
+    takes_anything = isinstance(init.params.star_arg, cst.Param) or init.params.star_kwarg is not None
+    taken = positional[1:]
     if dict(repair.notes).get("kind") == "loader":
         return _with_defaults(document, [*taken[1:], *init.params.kwonly_params], bool(taken))
-    return _with_reduce(document, init, receiver.name.value, taken, list(init.params.kwonly_params))
+    if takes_anything or not positional:
+        raise NotFixable("its __init__ takes anything")
+    return _with_reduce(document, init, positional[0].name.value, taken, list(init.params.kwonly_params))
 
 
 def _with_defaults(document: Document, parameters: list[cst.Param], takes_text: bool) -> Change:

@@ -1,7 +1,7 @@
 """A private method that workers are given begins with one underscore: `self.__run` becomes `self._run`.
 
-Safe where the name is used in its class alone; refused where another class or a text says it, or where the class or a
-class of the file has the new name already.
+Safe where the name is used in its class alone; where the file has the new name already it is `self._run_in_worker`.
+Refused where another class or a text says the old one.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ def change(repair: Repair, documents: Documents) -> Change:
     name = function.name.value
     if owner is None:
         raise NotFixable("it is no method")
-    new = name[1:]
-    names = [node for node in document.nodes() if isinstance(node, cst.Name)]
+    names = {node.value for node in document.nodes() if isinstance(node, cst.Name)}
     inside = [node for node in document.nodes(owner) if isinstance(node, cst.Name) and node.value == name]
-    if any(node.value == new for node in names):
-        raise NotFixable(f"there is a {new} already")
+    new = next((one for one in (name[1:], f"{name[1:]}_in_worker") if one not in names), "")
+    if not new:
+        raise NotFixable(f"there is a {name[1:]} already")
     mangled = f"_{owner.name.value.lstrip('_')}{name}"
     said = len(re.findall(rf"(?<!\w){name}\b", document.text))
     if said != len(inside) or mangled in document.text:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from changing import changed, reason
+from fixes.mending import mended_text
 
 SAFE: dict[str, tuple[str, str, str]] = {
     "a text instead of a comment, and a name that is taken": (
@@ -544,3 +545,58 @@ def test_line_ends_stay() -> None:
 def test_tabs_stay() -> None:
     text = "def main(pool):\n\treturn pool.map(lambda x: x + 1, [1])\n"
     assert "def _task(x):\n\treturn x + 1\n" in changed("lambda_to_function", text, "lambda x: x + 1", **DIRECT).text
+
+
+DATASET = """\
+from torch.utils.data import DataLoader, Dataset
+
+
+class Rows(Dataset):
+    def __init__(self, train, shift):
+        self.shift = shift
+        self.steps = {steps}
+
+    def __getitem__(self, index):
+        return self.steps[0](index)
+
+
+loader = DataLoader(Rows(flag, 1), num_workers=2)
+"""
+
+
+def test_lambdas_that_do_the_same_become_one_function() -> None:
+    before = DATASET.format(steps="[lambda x: x + 1, lambda x: x + 1, lambda x: x + 2]")
+    after = mended_text(before, only="TMP301")
+    assert after.count("def _step(x):\n    return x + 1\n") == 1
+    assert "self.steps = [_step, _step, _step_2]" in after
+    again = after.replace("_step_2]", "_step_2, lambda x: x + 1]")
+    assert mended_text(again, only="TMP301") == after.replace("_step_2]", "_step_2, _step]")
+
+
+def test_methods_of_one_class_have_names_of_their_own() -> None:
+    before = DATASET.format(steps="[(lambda x: x + self.shift) if train else (lambda x: x - self.shift)]")
+    after = mended_text(before, unsafe=True, only="TMP301")
+    assert after.count("    def _step(self, x):") == after.count("    def _step_2(self, x):") == 1
+    assert "[self._step if train else self._step_2]" in after
+
+
+def test_what_allows_a_lambda_goes_with_it() -> None:
+    before = (
+        "from torch.utils.data import DataLoader\n\n\nfirst = lambda rows: rows[0]  # noqa: E731\n\n\n"
+        "loader = DataLoader([1], num_workers=2, collate_fn=first)\n"
+    )
+    assert "\n\ndef first(rows):\n    return rows[0]\n" in mended_text(before, only="TMP301")
+
+
+def test_what_hands_captures_on_is_a_partial() -> None:
+    before = (
+        "from torch.utils.data import DataLoader\n\n\ndef collate(rows, pad, *, width=0):\n    return rows\n\n\n"
+        "def make(data, fill, width):\n"
+        "    return DataLoader(data, num_workers=2, collate_fn=lambda rows: {})\n"
+    )
+    after = mended_text(before.format("collate(rows, fill, width=width)"), unsafe=True, only="TMP301")
+    assert after.endswith("collate_fn=partial(collate, pad=fill, width=width))\n")
+    assert after.startswith("from functools import partial\n\nfrom torch")
+    for call in ("collate(rows, fill + 1)", "collate(fill, rows)", "collate(rows, rows)", "collate(rows, *fill)"):
+        after = mended_text(before.format(call), unsafe=True, only="TMP301")
+        assert "partial(collate" not in after and "\n\n\ndef _" in after

@@ -65,6 +65,18 @@ def test_what_is_derived_goes_along() -> None:
     assert fixed(before) == after
 
 
+def test_what_is_derived_in_pairs() -> None:
+    before = f"""{HEAD}    def __init__(self, path):
+        self.path = path
+        self.file = h5py.File(path)
+        self.data, self.names = self.file["x"], self.file["names"]
+{REST}"""
+    after = fixed(before)
+    assert DERIVED.format(expression='self.file["x"]') in after
+    assert '    def names(self):\n        return self.file["names"]\n' in after
+    assert fixed(before.replace('self.file["names"]', "path")) == before.replace('self.file["names"]', "path")
+
+
 def test_several_lines() -> None:
     before = f"""{HEAD}    def __init__(self, path):
         self.path = path
@@ -228,6 +240,15 @@ def test_a_function_that_opens_it() -> None:
     after = fixed(before)
     assert "        self._data_path = path\n" in after
     assert "            self._opened_data = self.opened(self._data_path)\n" in after
+
+
+def test_a_function_that_opens_it_and_sets_it_up() -> None:
+    connect = "def connect(path):\n    db = h5py.File(path)\n    db.flush()\n    return db\n\n\n"
+    before = HEAD.replace("class F", f"{connect}class F") + "    def __init__(self, path):\n"
+    before += f"        self.data = connect(path)\n{REST}"
+    after = fixed(before)
+    assert connect in after
+    assert "            self._opened_data = connect(self._data_path)\n" in after
 
 
 LAZY_LEFT = {

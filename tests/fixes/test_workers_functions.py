@@ -9,8 +9,8 @@ HEAD = """\
 import multiprocessing as mp
 
 
-def work(name, *more):
-    print(name, *more)
+def work(name, *more, end=None):
+    print(name, *more, end=end)
 
 
 if __name__ == "__main__":
@@ -24,6 +24,9 @@ SAFE = {
 UNSAFE = {
     'mp.Process(target=work("train")).start()\n': 'mp.Process(target=work, args=("train",)).start()\n',
     'mp.Process(target=work("train", (1, 2))).start()\n': ('mp.Process(target=work, args=("train", (1, 2))).start()\n'),
+    'mp.Process(target=work("a", end=""), name="w").start()\n': (
+        'mp.Process(target=work, args=("a",), kwargs={"end": ""}, name="w").start()\n'
+    ),
     "mp.Process(target=work, args=(mp.Queue())).start()\n": "mp.Process(target=work, args=(mp.Queue(),)).start()\n",
 }
 
@@ -114,8 +117,17 @@ def test_one_underscore() -> None:
     assert mended_text(PRIVATE) == PRIVATE.replace("__norm", "_norm")
 
 
+def test_a_name_beside_one_that_is_taken() -> None:
+    rest = "    def _norm(self):\n        pass\n"
+    assert mended_text(PRIVATE + rest) == PRIVATE.replace("__norm", "_norm_in_worker") + rest
+
+
 @pytest.mark.parametrize(
-    "rest", ["    def _norm(self):\n        pass\n", '\nprint(getattr(Extractor, "_Extractor__norm"))\n']
+    "rest",
+    [
+        "    def _norm(self):\n        self._norm_in_worker()\n",
+        '\nprint(getattr(Extractor, "_Extractor__norm"))\n',
+    ],
 )
 def test_a_name_that_is_left(rest: str) -> None:
     assert mended_text(PRIVATE + rest, unsafe=True) == PRIVATE + rest
