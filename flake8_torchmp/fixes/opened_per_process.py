@@ -23,7 +23,7 @@ from . import opened_lazily
 from .change import Change, Edit, NotFixable
 from .document import Document, Documents
 from .layout import reindented
-from .own_pickling import OwnPickling
+from .own_pickling import OPENED, OwnPickling
 
 
 def change(repair: Repair, documents: Documents) -> Change:
@@ -122,12 +122,12 @@ class _Moving:
                 self._replace(line, saved)
                 moved.add(id(line))
         self._rename(moved)
-        if not self.pickling.has_getstate:
-            properties.append(self._getstate(name))
         end = document.line_after(document.span(self.method.body.children[-1]).end)
         newline = "" if document.text[:end].endswith(("\n", "\r")) else document.newline
         self.edits.append(document.inserted(end, newline + "".join(properties)))
-        opened = f"_opened_{name.lstrip('_')}"
+        if not self.pickling.has_getstate:
+            self.edits += self._getstate(end, newline)
+        opened = f"{OPENED}{name.lstrip('_')}"
         self.edits += self.pickling.edits(name, (opened, f"{opened}_by"))
         return Change((*self.imports, *self.edits), False, f"{name.lstrip('_')} is opened once in each process")
 
@@ -241,7 +241,7 @@ class _Moving:
         old_indent = document.indent_of(self.opening)
         self._replace(unit, saved)
         inner, deep = self._indents()
-        receiver, opened = self.receiver, f"_opened_{name.lstrip('_')}"
+        receiver, opened = self.receiver, f"{OPENED}{name.lstrip('_')}"
         depth = deep + document.indent
         expression = reindented(expression, old_indent, depth + document.indent * len(heads))
         lines = [
@@ -272,16 +272,17 @@ class _Moving:
         head = ["", f"{inner}@property", f"{inner}def {name}({self.receiver}):", *([f"{deep}{text}"] if text else [])]
         return "".join(f"{line}{self.document.newline}" for line in [*head, *lines])
 
-    def _getstate(self, name: str) -> str:
+    def _getstate(self, end: int, before: str) -> tuple[Edit, ...]:
+        """One for all that the class opens: what is opened besides asks for it too."""
         inner, deep = self._indents()
-        opened = f"_opened_{name.lstrip('_')}"
         lines = [
             "",
             f"{inner}def __getstate__({self.receiver}):",
-            f'{deep}left_out = ("{opened}", "{opened}_by")',
-            f"{deep}return {{k: v for k, v in {self.receiver}.__dict__.items() if k not in left_out}}",
+            f'{deep}return {{k: v for k, v in {self.receiver}.__dict__.items() if not k.startswith("{OPENED}")}}',
         ]
-        return "".join(f"{line}{self.document.newline}" for line in lines)
+        text = before + "".join(f"{line}{self.document.newline}" for line in lines)
+        known = (f"{self.document.span(self.owner).start}", "__getstate__")
+        return self.document.made.setdefault(known, ("", (self.document.inserted(end, text),)))[1]
 
     def _text(self, node: cst.CSTNode, name: str, saved: dict[str, str], own: set[str]) -> str:
         """An expression as the property says it: local names are read from the object."""

@@ -16,6 +16,8 @@ from .document import Document
 
 METHODS = ("__getstate__", "__setstate__")
 OTHERS = frozenset("__reduce__ __reduce_ex__ __slots__ __getnewargs__ __getnewargs_ex__".split())
+OPENED = "_opened_"
+"""How the names begin under which properties keep what they opened."""
 UNKNOWN = "its class says itself how it is pickled"
 
 
@@ -56,6 +58,8 @@ class OwnPickling:
         document = self._document
         if any(_is_attribute(node, name) for node in document.nodes(method)):
             raise NotFixable(UNKNOWN)
+        if any(_is_text(node, OPENED) for node in document.nodes(method.body)):
+            return
         found = [node for node in document.nodes(method.body) if _is_text(node, name)]
         if not found:
             raise NotFixable(UNKNOWN)

@@ -37,8 +37,7 @@ DERIVED = """
 """
 STATE = """
     def __getstate__(self):
-        left_out = ("_opened_{bare}", "_opened_{bare}_by")
-        return {{k: v for k, v in self.__dict__.items() if k not in left_out}}
+        return {{k: v for k, v in self.__dict__.items() if not k.startswith("_opened_")}}
 """
 
 
@@ -61,7 +60,7 @@ def test_what_is_derived_goes_along() -> None:
         self._data_key = key
         self.count = len(self.data)
 {PROPERTY.format(name="file", bare="file", call='h5py.File(self.path, "r")')}"""
-    after += DERIVED.format(expression="self.file[self._data_key]") + STATE.format(bare="file") + REST
+    after += DERIVED.format(expression="self.file[self._data_key]") + STATE.format() + REST
     assert fixed(before) == after
 
 
@@ -77,6 +76,16 @@ def test_what_is_derived_in_pairs() -> None:
     assert fixed(before.replace('self.file["names"]', "path")) == before.replace('self.file["names"]', "path")
 
 
+def test_two_have_one_state() -> None:
+    before = f"""{HEAD}    def __init__(self, path):
+        self.data = h5py.File(path)
+        self.masks = h5py.File(path + ".mask")
+{REST}"""
+    after = fixed(before)
+    assert after.count("def __getstate__") == 1
+    assert "self._opened_data = h5py.File" in after and "self._opened_masks = h5py.File" in after
+
+
 def test_several_lines() -> None:
     before = f"""{HEAD}    def __init__(self, path):
         self.path = path
@@ -87,7 +96,7 @@ def test_several_lines() -> None:
 {REST}"""
     after = f"""{HEAD}    def __init__(self, path):
         self.path = path
-{PROPERTY.format(name="file", bare="file", call="h5py.File(self.path, 'r')")}{STATE.format(bare="file")}{REST}"""
+{PROPERTY.format(name="file", bare="file", call="h5py.File(self.path, 'r')")}{STATE.format()}{REST}"""
     call = 'h5py.File(\n                self.path,\n                "r",\n            )'
     assert fixed(before) == after.replace("h5py.File(self.path, 'r')", call)
 
