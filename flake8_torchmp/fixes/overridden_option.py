@@ -8,6 +8,7 @@ count that may differ, or the dict whose value is needed, is not a name.
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 
 import libcst as cst
@@ -72,7 +73,13 @@ def _dropped(document: Document, given: cst.BaseExpression, options: list[str]) 
     if not has_none or not all(option in entries for option in options):
         return ()
     edits = [without(document, assign.value, entries[option]) for option in options]  # type: ignore[arg-type]
-    return () if any(overlap(one, other) for one, other in combinations(edits, 2)) else tuple(edits)
+    if not any(overlap(one, other) for one, other in combinations(edits, 2)):
+        return tuple(edits)
+    kept = [document.span(entry) for name, entry in entries.items() if name not in options]
+    gone = [document.span(entries[option]) for option in options]
+    start, end = max((span.end for span in kept), default=0), max(span.end for span in gone)
+    is_tail = 0 < start < min(span.start for span in gone) and not re.search(r"[\n\r#]", document.text[start:end])
+    return (Edit(document.path, start, end, ""),) if is_tail else ()
 
 
 def _entries(value: cst.BaseExpression) -> dict[str, cst.Arg | cst.DictElement]:

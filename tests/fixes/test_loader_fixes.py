@@ -89,6 +89,8 @@ DROPPED = {
 OPTIONS_OF_ALL = {
     "OPTIONS = dict(\n    batch_size=2,\n    timeout=4,  # seconds\n)\n": "OPTIONS = dict(\n    batch_size=2,\n)\n",
     'OPTIONS = {"num_workers": 0, "timeout": 3}\n': 'OPTIONS = {"num_workers": 0}\n',
+    'OPTIONS = {"num_workers": 0, "timeout": 3, "prefetch_factor": 2}\n': 'OPTIONS = {"num_workers": 0}\n',
+    'OPTIONS = {"timeout": 3, "prefetch_factor": 2, "num_workers": 0}\n': 'OPTIONS = {"num_workers": 0}\n',
 }
 
 
