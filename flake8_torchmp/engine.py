@@ -124,7 +124,7 @@ class Project:
             module = self.codebase.module(seed)
             self._found[seed] = []
             with _uncollected(), _deep_stack():
-                for rule in all_rules() if module is not None else ():
+                for rule in asked(self.model.settings) if module is not None else ():
                     self._found[seed] += self._checked(rule, seed)
         return self._found[seed]
 
@@ -139,6 +139,10 @@ class Project:
             where = f"{os.path.basename(place.filename)}:{place.lineno}"
             message = f"rule {rule.code} {rule.name} failed ({type(error).__name__} in {where}): please report it"
             return [Finding(seed, 1, 0, "TMP000", message, 1, 0, "internal-error")]
+
+
+def asked(settings: Settings) -> Sequence[Rule]:
+    return [rule for rule in all_rules() if not settings.codes or rule.code in settings.codes]
 
 
 @contextlib.contextmanager

@@ -30,3 +30,5 @@ class Settings(NamedTuple):  # a dataclass would bring `inspect` into every star
     """Folders, relative to the project's root, from which its modules are imported; found by themselves if empty."""
     start_method: str = "spawn"
     """The start method that messages and fixes recommend."""
+    codes: tuple[str, ...] = ()
+    """The rules that are asked at all, for those who want to know of a few alone; empty: all."""

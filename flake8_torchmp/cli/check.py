@@ -125,10 +125,13 @@ class Run:
         buffers: Mapping[str, bytes],
         disable_noqa: bool,
         cache_folder: str | None = None,
+        codes: Sequence[str] = (),
     ) -> None:
         self._configurations, self._buffers, self._disable_noqa = configurations, buffers, disable_noqa
         self._cache_folder = cache_folder
         """Where answers are kept: empty for beside each project, None for nowhere."""
+        self._codes = tuple(codes)
+        """What is looked for, whatever the configuration selects; empty: what it selects."""
         self.problems: list[tuple[str, str]] = []
 
     def findings(self, files: Sequence[str], jobs: int) -> Iterator[Finding]:
@@ -140,7 +143,8 @@ class Run:
         with Progress(len(files)) as progress:
             for configuration, group in by_configuration(self._configurations, files):
                 selection = Selection(configuration)
-                checked = engine.check(group, configuration.settings, jobs, self._buffers, progress.count, cache)
+                settings = configuration.settings._replace(codes=self._codes)
+                checked = engine.check(group, settings, jobs, self._buffers, progress.count, cache)
                 for path, found, problem in checked:
                     if problem:
                         self.problems.append((path, problem))
@@ -155,7 +159,7 @@ class Run:
         seen = set()
         for finding in found:
             place = (finding.line, finding.column, finding.code)
-            if place in seen or not selection.reports(path, finding.code):
+            if place in seen or not (self._codes or selection.reports(path, finding.code)):
                 continue
             seen.add(place)
             if not (comments and comments.silence(finding.line, finding.code)):

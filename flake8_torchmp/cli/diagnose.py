@@ -12,7 +12,7 @@ from flake8_torchmp.cli import COULD_NOT_RUN
 from flake8_torchmp.cli.check import Run
 from flake8_torchmp.cli.discovery import files_below
 from flake8_torchmp.diagnosis.printed import Printed, read
-from flake8_torchmp.diagnosis.ranking import Scene, Suspect, rank
+from flake8_torchmp.diagnosis.ranking import Scene, Suspect, rank, words_of
 from flake8_torchmp.diagnosis.whereabouts import in_project
 from flake8_torchmp.options.configuration import ConfigurationError, Configurations, shown
 from flake8_torchmp.reports import Context, full
@@ -86,17 +86,29 @@ def _answer(printed: Printed, root: str) -> Answer:
     by_path = {os.path.abspath(file): file for file in files}
     frames = in_project(printed.frames, list(by_path))
     scene = Scene.of(printed, frames)
+    if not scene.codes and not frames:
+        return Answer(printed, frames, [], 0)
+
+    def suspects_in(paths: Sequence[str], jobs: int) -> list[Suspect]:
+        run = Run(configurations, {}, disable_noqa=True, codes=sorted(scene.codes))
+        return rank(_absolute(run.findings(paths, jobs)), scene, _text_of)
+
     near = _near({frame.path for frame in frames}, root, configurations)
-    for paths in ([path for path in by_path if path in near], list(by_path)):
-        if not paths:
-            continue
-        run = Run(configurations, {}, disable_noqa=True)
-        suspects = rank(_absolute(run.findings(paths, jobs=1 if near else 0)), scene, _text_of)
+    if near:
+        paths = [path for path in by_path if path in near]
+        suspects = suspects_in(paths, jobs=1)
         if suspects and (suspects[0].explains or not printed.said):
-            break
-    else:
-        suspects, paths = [], list(by_path)
-    return Answer(printed, frames, suspects, len(paths))
+            return Answer(printed, frames, suspects, len(paths))
+    elif paths := [path for path in by_path if _mentions(_text_of(path), scene.names)]:
+        suspects = suspects_in(paths, jobs=1)
+        if suspects and suspects[0].is_named:
+            return Answer(printed, frames, suspects, len(paths))
+    return Answer(printed, frames, suspects_in(list(by_path), jobs=0), len(by_path))
+
+
+def _mentions(text: str, names: Iterable[str]) -> bool:
+    """Whether a file can have what one of the names stands for: a cheap question, before any file is checked."""
+    return any(words and all(word in text for word in words) for words in map(words_of, names))
 
 
 def _near(files: set[str], root: str, configurations: Configurations) -> set[str]:

@@ -1,6 +1,6 @@
 """The messages that worker processes leave behind, and what can cause them.
 
-Each row was learned from the sources of CPython 3.8 to 3.14 (Lib/multiprocessing, Lib/pickle.py, Modules/_pickle.c,
+Each row was learned from the sources of CPython 3.8 to 3.15 (Lib/multiprocessing, Lib/pickle.py, Modules/_pickle.c,
 Lib/concurrent/futures/process.py), from those of torch 1.9 to 2.13 (torch/utils/data, torch/multiprocessing,
 torch/cuda), or from a fixture of this project that prints it. The weight of a cause says how often it is the one: 10
 for "almost always", 1 for "has been seen". Causes outside the code say what they are, how to make sure, what to do.
@@ -41,13 +41,13 @@ MESSAGES = (
         "A lambda goes to a worker process, and pickle writes functions by their names.",
     ),
     Message(
-        rf"(?:Can't|cannot|can't) (?:pickle|get) local object (?:'|<(?:function|"
-        rf"class) '?){_QUALNAME}(?<!<lambda>)(?:'| at |>|\.\.\.)",
+        rf"(?:Can't|cannot|can't) (?:pickle|get) local (?:object|attribute) (?:'|<(?:function|"
+        rf"class) '?){_QUALNAME}(?<!<lambda>)(?:'| at |>|\.\.\.|$)",
         "TMP302:10 TMP301:4",
         "A function or class that is defined inside a function goes to a worker process.",
     ),
     Message(
-        r"Can't pickle <function (?P<name>[\w.<>]*)<lambda>|[Ll]ambdas? (?:functions? )?cannot be pickled",
+        r"Can't pickle <function (?P<name>[\w.<>]*)<lambda>|[Ll]ambdas? (?:functions? )?(?:cannot|can't) be pickled",
         "TMP301:10",
         "A lambda goes to a worker process, and pickle writes functions by their names.",
     ),
@@ -75,13 +75,20 @@ MESSAGES = (
         "An open file, database or connection goes to a worker process.",
     ),
     Message(
-        r"(?:cannot|can't|Can't) pickle '?(?P<name>[\w.]+)'? objects?",
+        r"(?:cannot|can't|Can't) pickle '?(?!local )(?P<name>[\w.]+)'? objects?",
         "TMP305:10 TMP303:6 TMP304:6 TMP401:1",
         "Something that stands for a part of this one process goes to another one.",
     ),
     Message(
+        r"Can't pickle .+: (?:it's not (?:found as|the same object as) (?P<name>[\w.<>]+)|"
+        r"attribute lookup (?P<other>[\w.<>]+) on|import of module|No module named)",
+        "TMP302:9 TMP301:5 TMP305:3",
+        "pickle does not find the thing under its name.",
+    ),
+    Message(
         r"pool objects cannot be passed between processes or pickled|"
-        r"Pickling an AuthenticationString object is disallowed",
+        r"Pickling an AuthenticationString object is disallowed|_(?:Multi|Single)Process\w+Iter\b.*cannot be pickled|"
+        r"cannot be pickled.*_(?:Multi|Single)Process\w+Iter",
         "TMP305:10",
         "A pool, process or manager hangs on something that goes to a worker process.",
     ),
@@ -93,7 +100,7 @@ MESSAGES = (
         "Locks and queues reach workers when they are made, never in a task's arguments.",
     ),
     Message(
-        r"A SemLock created in a \w+ context is being shared with a process in a \w+ context|"
+        r"A SemLock created in a \w+ context|"
         r"(?:[Ff]ork|spawn)[ -]context primitive",
         "TMP106:10",
         "A lock, queue or event was made by another context than the process that gets it.",
@@ -103,6 +110,11 @@ MESSAGES = (
         meaning="A tensor that is part of a graph goes to another process, and autograd does not cross processes.",
         check="Look at what the dataset or queue hands over: `tensor.requires_grad` and `tensor.is_leaf`.",
         remedy="Call `.detach()` on it before it is returned or put.",
+    ),
+    Message(
+        r"A task has failed to un-serialize",
+        "TMP202:10 TMP302:4 TMP310:4 TMP203:3 TMP201:2",
+        "The worker imports the main module anew and does not find there what it is asked to run.",
     ),
     Message(
         r"Error sending result|MaybeEncodingError",
@@ -139,7 +151,7 @@ MESSAGES = (
     # start methods
     Message(r"context has already been set", "TMP102:9 TMP103:9", "The start method is set a second time."),
     Message(
-        r"cannot find context for '(?P<name>\w*)'",
+        r"cannot find context for '(?P<name>\w*)'|(?P<other>forkserver) start method not available",
         "TMP104:9 TMP105:9 TMP101:3",
         "This platform does not have the start method.",
     ),
@@ -161,20 +173,29 @@ MESSAGES = (
         "The argument for the context has the wrong type, or belongs to another class.",
     ),
     Message(
-        r"[Cc]annot re-initialize CUDA in forked subprocess|CUDA error: initialization error|"
+        r"[Cc]annot re-initialize \w+ in forked subprocess|CUDA error: initialization error|"
+        r"cuda runtime error \(0?3\)|"
         r"Cannot set the CUDA device in a forked|forked subprocess.*CUDA",
         "TMP703:9 TMP101:8 TMP801:3 TMP802:4 TMP901:1",
         "CUDA was used before the fork, and its state does not survive in the child.",
     ),
     Message(
-        r"is multi-threaded, use of fork\(\) may lead to deadlocks|"
+        r"is multi-threaded, use of fork\w*\(\) may lead to deadlocks|"
         r"os\.fork\(\) is incompatible with multithreaded code|"
-        r"deadlocks? where the parent has threads",
+        r"may have been in progress in another thread when fork\(\) was called|"
+        r"cannot be fork\(\)ed after the thread has started|"
+        r"fork\(\) called from a process already using GNU OpenMP|"
+        r"process just got forked, after parallelism has already been used",
         "TMP801:10 TMP802:8 TMP101:8 TMP901:2",
         "A process is forked while threads run: the locks that they hold stay locked in the child.",
     ),
     Message(
-        r"can only (?:test|join) a child process",
+        r"max_tasks_per_child is incompatible with the 'fork'",
+        "TMP101:10 TMP901:3",
+        "The executor forks, and a worker that replaces another one cannot be forked.",
+    ),
+    Message(
+        r"can only (?:test|join) a child process|can only start a process object created by current process",
         "TMP101:5 TMP801:3 TMP304:3",
         "A loader's iterator or a process object was inherited by a fork, and the child cleans it up.",
     ),
@@ -196,7 +217,7 @@ MESSAGES = (
     ),
     Message(
         r"'NoneType' object has no attribute '(?P<name>\w+)'|'NoneType' object is not (?:subscriptable|iterable|"
-        r"callable)|"
+        r"callable|an iterator)|object of type 'NoneType' has no len\(\)|"
         r"unsupported operand type\(s\) for .*'NoneType'",
         "TMP401:8 TMP607:4 TMP403:3 TMP203:2 TMP308:3 TMP601:2 TMP402:2",
         "What the parent process sets does not exist in the worker, which imports its own.",
@@ -219,6 +240,12 @@ MESSAGES = (
         "A worker of an executor died without a word.",
     ),
     Message(
+        r"paging file is too small|WinError 1455",
+        meaning="Each worker loads the libraries anew, and Windows has no memory left to promise them.",
+        check="The committed memory in the task manager while the workers start.",
+        remedy="Fewer workers, or a larger paging file.",
+    ),
+    Message(
         r"is killed by signal: Bus error|Bus error|unable to open shared memory object|insufficient shared memory|"
         r"unable to (?:resize|allocate|write to|mmap).*(?:shm|shared memory|/torch_)|No space left on device.*shm",
         meaning="Workers hand tensors over in shared memory, and there is too little of it.",
@@ -228,7 +255,7 @@ MESSAGES = (
         "a smaller prefetch_factor.",
     ),
     Message(
-        r"Too many open files|received 0 items of ancdata|unable to open (?:file|shared memory).*too many",
+        r"Too many open files|received \d+ items of ancdata|unable to open (?:file|shared memory).*too many",
         meaning="Each tensor that a worker sends keeps a file open as long as it is alive, and the limit is reached.",
         check="`ulimit -n`, and `ls /proc/PID/fd | wc -l` while it runs.",
         remedy="Copy what is kept of a batch (`tensor.clone()`), or call "
@@ -251,6 +278,11 @@ MESSAGES = (
         "processes use.",
     ),
     Message(
+        r"is killed by signal: \w+|terminated with signal SIG\w+|signal SIG(?:ABRT|TERM|FPE|ILL)",
+        "TMP603:8 TMP303:4 TMP304:3 TMP101:2",
+        "A worker was ended by a signal: by itself, or by a library that gives up.",
+    ),
+    Message(
         r"DataLoader timed out after|multiprocessing\.context\.TimeoutError|(?:^|\s)TimeoutError$",
         "TMP101:7 TMP801:6 TMP303:3 TMP605:3 TMP604:2 TMP309:2 TMP310:2 TMP202:2 TMP301:1",
         "Workers are alive and give nothing: most often a lock that was held when they were forked.",
@@ -266,6 +298,11 @@ MESSAGES = (
         "TMP603:8",
         "A process ended by itself with a code that is not 0.",
     ),
+    Message(
+        r"SemLock\._rebuild",
+        "TMP606:9 TMP605:2 TMP201:2",
+        "The parent has ended, and its locks with it, before the process that it started could take them.",
+    ),
     # handles in several processes
     Message(
         r"[Cc]onnection reset by peer|ConnectionResetError|ConnectionRefusedError|BrokenPipeError|Broken pipe",
@@ -273,7 +310,8 @@ MESSAGES = (
         "The other end of a connection has gone: it is shared by processes, or the process behind it died.",
     ),
     Message(
-        r"EOFError|Ran out of input|pickle data was truncated|unpickling stack underflow",
+        r"EOFError|Ran out of input|pickle data was truncated|unpickling stack underflow|"
+        r"got end of file during message|pickle exhausted before end of frame",
         "TMP603:6 TMP303:5 TMP304:5 TMP301:3 TMP302:3 TMP305:3 TMP201:3 TMP606:2",
         "A process ended, or could not be given its arguments, while another one waited for it.",
     ),
@@ -283,13 +321,17 @@ MESSAGES = (
         r"Can't (?:synchronously )?read data|"
         r"file signature not found|[Tt]runcated file|while decompressing|invalid (?:load key|block type|"
         r"stored block|distance)|"
-        r"h5py.*DataLoader worker|lost synchronization|unexpected (?:EOF|message)|Packet sequence number",
+        r"h5py.*DataLoader worker|lost synchronization|unexpected (?:EOF|message)|Packet sequence number|"
+        r"already open in this process|bad record mac|server closed the connection unexpectedly|has gone away|"
+        r"no message from the libpq|Commands out of sync|connection already closed|"
+        r"(?:operation on|read of|seek of) closed file|Bad file descriptor",
         "TMP303:10 TMP304:9",
         "Several processes read through one open file or connection, and get each other's bytes.",
     ),
     # files
     Message(
-        r"leaked shared_memory objects|No such file or directory: '/?psm_|/psm_\w+|'/dev/shm/",
+        r"leaked shared_memory objects|No such file or directory: '/?psm_|/psm_\w+|'/dev/shm/|"
+        r"File exists: '/(?P<name>[^'/]+)'",
         "TMP408:10",
         "A block of shared memory is not unlinked, or is unlinked twice.",
     ),
@@ -307,9 +349,15 @@ MESSAGES = (
     Message(
         r"(?P<name>prefetch_factor) option could only be specified|"
         r"(?P<other>persistent_workers) option needs num_workers|"
-        r"(?P<third>multiprocessing_context) can only be used with|assert self\._timeout == 0",
+        r"(?P<third>multiprocessing_context) can only be used with|assert self\._timeout == 0|"
+        r"requires (?P<fourth>timeout) == 0",
         "TMP701:10 TMP908:6",
         "An option of workers is given to a loader that has none.",
+    ),
+    Message(
+        r"PicklingError|Pickling\w* failed",
+        "TMP301:9 TMP302:9 TMP305:8 TMP303:7 TMP304:4 TMP310:2",
+        "Something goes to a worker process that pickle cannot write.",
     ),
     Message(
         r"maximum recursion depth exceeded",
@@ -324,19 +372,4 @@ MESSAGES = (
         check="Run the dataset without workers and compare the shapes of two samples.",
         remedy="Pad or crop the samples in the dataset, or give the loader a `collate_fn` that does.",
     ),
-    # what only people say
-    Message(r"(?i)(?:features?|labels?|images?|masks?|pairs?)\b.*\b(?:mis-?match|wrong)|wrong image pairs", "TMP503:9"),
-    Message(
-        r"(?i)(?:identical|same) (?:random|rotations?|augmentations?|numbers)|the same .* in (?:all|every) workers?",
-        "TMP404:9 TMP405:8",
-    ),
-    Message(
-        r"(?i)duplicate (?:data|samples?)|once per worker|samples? .*(?:repeated|twice)", "TMP406:8 TMP404:6 TMP405:5"
-    ),
-    Message(r"(?i)memory (?:grows|leak)|until OOM", "TMP906:7 TMP303:5 TMP902:4"),
 )
-
-
-def unexplained(codes: set[str]) -> set[str]:
-    """Those of the codes that no message leads to: defects that print nothing."""
-    return codes - {code for message in MESSAGES for code in message.causes}

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from .descriptions import FEW, described
 from .messages import MESSAGES, Message
 
 LONGEST = 2_000
@@ -19,35 +20,39 @@ LONGEST = 2_000
 MOST = 2_000
 """Frames, and messages, that are kept: the last ones."""
 
+DULLEST = 10_000
+"""Kinds of lines that are remembered to say nothing: a log has few, in many lines that differ in their numbers."""
+
 _CONTROL = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]|[\x00-\x08\x0b\x0c\x0e-\x1f]"
 )
 _FRAMING = "│┃|╭╰❱─ \t"
 
 _TELLING = (
-    "rror",
-    "xception",
-    "xit",
-    ".py",
-    "ickle",
-    "process",
-    "signal",
-    "leaked",
-    "attempt",
-    "arning",
-    "File ",
-    "ermin",
+    *("rror", "xception", "xit", ".py", "ickle", "process", "signal", "leaked", "attempt", "arning", "File ", "ermin"),
+    *("an't ", "annot ", "attribute", "NoneType", "not defined", "required", "positional", "argument", "iterable"),
+    *("erializ", "primitive", "freeze_support", "__name__", "importing_main", "already", "available", "CUDA", "cuda"),
+    *("fork", "thread", "lock", "emory", "illed", "oom", "ancdata", "Too many", "No space", "timed out", "paging"),
+    *("onnection", "Broken", "Ran out", "runcated", "underflow", "end of f", "SQLite", "MDB_", "header", "CRC-32"),
+    *("magic", "Unable to", "read data", "signature", "decompressing", "invalid ", "h5py", "synchroni", "EOF"),
+    *("unexpected", "Packet", "closed", "gone away", "libpq", "out of sync", "Bad file", "bad record", "No such file"),
+    *("psm_", "/dev/shm", "exists: '", "option", "recursion", "equal size", "resize storage", "multi-process"),
+    *("timeout == 0", "_timeout", "inished", "resource", "child", "SemLock"),
 )
 """Every message and frame has one of these: most lines of a long output are passed over at once."""
 
 _FRAMES = (
-    re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>[\w.<>]+))?'),
+    re.compile(r'File \\?"(?P<path>[^"]+?)\\?", line (?P<line>\d+)(?:,? in (?P<function>[\w.<>]+))?'),
     re.compile(r"File (?P<path>\S+\.py):(?P<line>\d+)(?:, in (?P<function>[\w.<>]+))?"),  # IPython 8
     re.compile(
         r"(?P<path>(?:[A-Za-z]:)?[^\s:\"'()]+\.py):(?P<line>\d+)(?::\d+)?:? in (?P<function>[\w.<>]+)"
     ),  # rich, pytest
+    re.compile(r"(?P<function>[\w.<>]+) \((?P<path>[^\s()]+\.py):(?P<line>\d+)\)"),  # py-spy
+    re.compile(r"(?P<path>(?:[A-Za-z]:)?[^\s:\"'()]+\.py):(?P<line>\d+): \w*(?:Error|Exception|Warning)\b"),  # warnings
     re.compile(r"(?P<path>\S+\.py) in (?P<function>[\w.<>]+)\("),  # IPython 7: the line follows
 )
+_NUMBER = re.compile(r"(?<![-(])(?<!Error )\b\d+")
+"""Those that no message has."""
 _ARROW = re.compile(r"^-+> (?P<line>\d+) ")
 _ERROR = re.compile(
     r"(?:^|[\s\]:])(?P<kind>(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Pool|Warning))(?:: (?P<text>.*))?$"
@@ -85,7 +90,11 @@ def read(lines: Iterable[str]) -> Printed:
     errors: dict[str, None] = {}
     before = ""
     unnumbered = ""
+    beginning: list[str] = []
+    dull: set[str] = set()
     for line in _plain(lines):
+        if line and len(beginning) <= FEW:
+            beginning.append(line)
         if unnumbered and (arrow := _ARROW.match(line)):
             path, _, function = unnumbered.partition("\n")
             _keep(frames, Frame(path, int(arrow["line"]), function))
@@ -93,11 +102,15 @@ def read(lines: Iterable[str]) -> Printed:
         if not any(word in line for word in _TELLING):
             before = line
             continue
-        for pattern in _FRAMES:
+        shape = _NUMBER.sub("0", f"{before}\n{line}")
+        if shape in dull:
+            before = line
+            continue
+        for pattern in _FRAMES if ".py" in line or "File " in line else ():
             if match := pattern.search(line):
                 place = match.groupdict()
                 if "line" in place:
-                    _keep(frames, Frame(place["path"], int(place["line"]), place["function"] or ""))
+                    _keep(frames, Frame(place["path"], int(place["line"]), place.get("function") or ""))
                 else:
                     unnumbered = f"{place['path']}\n{place['function']}"
                 break
@@ -106,7 +119,12 @@ def read(lines: Iterable[str]) -> Printed:
             _keep(said, (found.message.pattern, found.names), found)
         elif error := _ERROR.search(line):
             _keep(errors, error[0].strip(" :]"))
+        elif ".py" not in line and len(dull) < DULLEST:
+            dull.add(shape)
         before = line
+    if not frames and not said and len(beginning) <= FEW:
+        told = [Said(*row) for row in described(beginning)]
+        return Printed((), tuple(told), tuple(errors))
     return Printed(tuple(frames), tuple(said.values()), tuple(errors))
 
 

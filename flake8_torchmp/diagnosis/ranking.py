@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from flake8_torchmp.findings import Finding
@@ -20,9 +22,11 @@ ON_THE_LINE = 45
 ON_THE_WAY = 25
 IN_THE_FUNCTION = 15
 IN_THE_FILE = 10
+ALIKE = 12
+"""So much less counts each further finding of the same rule."""
 
 _WORD = re.compile(r"\w+")
-_LOCALS = re.compile(r"<\w+>")
+_LOCALS = re.compile(r"<\w+(?:>|$)")
 
 
 class Suspect(NamedTuple):
@@ -30,6 +34,8 @@ class Suspect(NamedTuple):
     score: int
     explains: Said | None
     """The message that its rule can cause."""
+    is_named: bool = False
+    """Whether that message names what the finding is about."""
 
 
 class Scene(NamedTuple):
@@ -44,26 +50,62 @@ class Scene(NamedTuple):
         lines = frozenset((frame.path, frame.line) for frame in frames)
         return Scene(lines, frozenset(path for path, _ in lines), printed.said)
 
+    @property
+    def codes(self) -> frozenset[str]:
+        """The rules that can cause what was said: if there are any, no other counts."""
+        return frozenset(code for said in self.said for code in said.message.causes)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What is quoted, in words."""
+        return frozenset(name for said in self.said for name in said.names)
+
+
+def words_of(name: str) -> list[str]:
+    """`main.<locals>.collate`: main, collate"""
+    return [name] if "/" in name else [part for part in _LOCALS.sub("", name).split(".") if part]
+
+
+def _in_module(parts: list[str], path: str) -> list[str]:
+    """A qualified name less the module that it begins with, if that is this file."""
+    if parts and parts[0] in ("__main__", "__mp_main__"):
+        return parts[1:]
+    module = path.removesuffix(".py").split(os.sep)
+    for length in range(len(parts) - 1, 0, -1):
+        if module[-length:] == parts[:length]:
+            return parts[length:]
+    return parts
+
 
 def rank(findings: Iterable[Finding], scene: Scene, text_of: Callable[[str], str]) -> list[Suspect]:
     """The findings that can be behind it, the likeliest first."""
     places = _Places(text_of)
     suspects = [suspect for finding in findings if (suspect := _judge(finding, scene, places)) is not None]
-    return sorted(suspects, key=lambda suspect: (-suspect.score, suspect.finding[:4]))
+    in_order = sorted(suspects, key=lambda suspect: (-suspect.score, suspect.finding[:4]))
+    return sorted(_varied(in_order), key=lambda suspect: (-suspect.score, suspect.finding[:4]))
+
+
+def _varied(suspects: Iterable[Suspect]) -> Iterator[Suspect]:
+    """Of many findings of one rule among which nothing decides, the first speak for it: other rules come to word."""
+    seen: Counter[tuple[str, int]] = Counter()
+    for suspect in suspects:
+        alike = (suspect.finding.code, suspect.score)
+        yield suspect._replace(score=suspect.score - ALIKE * seen[alike])
+        seen[alike] += 1
 
 
 def _judge(finding: Finding, scene: Scene, places: _Places) -> Suspect | None:
     evidence = _nearness(finding, scene, places)
-    best: tuple[int, Said | None] = (0, None)
+    best = Suspect(finding, evidence, None)
     for said in scene.said:
         weight = said.message.causes.get(finding.code, 0)
         if weight:
-            score = weight * PER_WEIGHT + NAMED * places.is_named(finding, said.names)
-            best = max(best, (score, said), key=lambda item: item[0])
-    causes_something = any(said.message.causes for said in scene.said)
-    if best[1] is None and (causes_something or not evidence):
+            is_named = places.is_named(finding, said.names)
+            suspect = Suspect(finding, evidence + weight * PER_WEIGHT + NAMED * is_named, said, is_named)
+            best = max(best, suspect, key=lambda one: one.score)
+    if best.explains is None and (scene.codes or not evidence):
         return None
-    return Suspect(finding, best[0] + evidence, best[1])
+    return best
 
 
 def _nearness(finding: Finding, scene: Scene, places: _Places) -> int:
@@ -91,12 +133,16 @@ class _Places:
         words = set(_WORD.findall(about))
         around = [getattr(node, "name", "") for node in _around(tree, finding.line)]
         for name in names:
-            parts = [part for part in _LOCALS.sub("", name).strip(".").split(".") if part]
+            if "/" in name or "\\" in name:
+                if name in about:
+                    return True
+                continue
+            parts = _in_module(words_of(name), finding.path)
             if not parts:
                 continue
             is_inside_of = around[-len(parts) :] == parts
             is_defined_in = len(parts) > 1 and around[-len(parts) + 1 :] == parts[:-1] and parts[-1] in words
-            if is_inside_of or is_defined_in or (len(parts) == 1 and parts[0] in words):
+            if is_inside_of or is_defined_in or (len(parts) == 1 and (parts[0] in words or parts[0] in around)):
                 return True
         return False
 
