@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -26,7 +28,16 @@ def findings_from(
 
 
 def _open(root: str, settings: Settings, buffers: dict[str, bytes]) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _projects[:] = [Project(Path(root), settings, buffers)]
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed says nothing, and its workers would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _find(seed: str) -> list[Finding]:

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -337,3 +338,36 @@ def test_paths_are_shown_as_they_were_named(project: Project, torchmp: Command) 
     assert [step["path"] for step in way] == [str(Path("a/x.py"))] * 2
     way = json.loads(torchmp("check", "--format=json").out)["findings"][0]["way"]
     assert [step["path"] for step in way] == [os.path.join(".", "a", "x.py")] * 2
+
+
+_TWO_WORKERS = """\
+import multiprocessing, sys, time
+from flake8_torchmp.parallel import findings_from
+from flake8_torchmp.settings import Settings
+answers = findings_from(sys.argv[1], sys.argv[2:] * 20, Settings(), 2, {})
+next(answers)
+print(*[child.pid for child in multiprocessing.active_children()], flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import torch\n")
+    command = [sys.executable, "-c", _TWO_WORKERS, str(tmp_path), str(tmp_path / "train.py")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        children = process.stdout.readline().split()
+        process.kill()
+    assert len(children) == 2
+    wait_until = time.monotonic() + 30
+    while any(map(_lives, children)) and time.monotonic() < wait_until:
+        time.sleep(0.1)
+    assert not any(map(_lives, children))
+
+
+def _lives(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
