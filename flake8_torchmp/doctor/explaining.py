@@ -28,7 +28,8 @@ class Explainer:
             self._path = os.path.join(self._path.removesuffix(".py"), "__init__.py")
 
     def explained(self, problem: Problem) -> Problem:
-        finding = self._by_code(problem) or self._by_message(problem)
+        says_why = problem.kind == "rung-fails" and _is_known(problem.said)
+        finding = (None if says_why else self._by_code(problem)) or self._by_message(problem)
         return problem._replace(finding=finding) if finding else problem
 
     @cached_property
@@ -71,6 +72,10 @@ class Explainer:
     def _usual(self) -> Iterable[Finding]:
         """Less those of the rules that are opinions."""
         return (finding for finding in self._findings if not finding.code.startswith("TMP9"))
+
+
+def _is_known(said: str) -> bool:
+    return any(one.message.causes for one in read(said.splitlines()).said)
 
 
 def _passes(finding: Finding, places: Sequence[Place]) -> bool:

@@ -24,7 +24,7 @@ def judge(outcome: Outcome, workers: int, method: str) -> list[Problem]:
         codes = ("TMP801", "TMP802") if stop.kind == "hangs" and method == "fork" else stop.codes
         found.append(stop if stop.weight == COSTS else stop._replace(title=title, codes=codes))
     failures = [event for event in outcome.events if event["event"] in ("failed", "unmade", "cannot")]
-    found += [_fails(dict(event), under, workers) for event in failures]
+    found += [_fails(dict(event), under, workers, method) for event in failures]
     if (compared := outcome.event("compared")) is not None:
         found += _compared(dict(compared), under, workers, method)
     if _LEAKED.search(outcome.output):
@@ -92,13 +92,14 @@ _DOING = {
 }
 
 
-def _fails(event: dict[str, Any], under: str, workers: int) -> Problem:
+def _fails(event: dict[str, Any], under: str, workers: int, method: str) -> Problem:
     return Problem(
         "rung-fails",
         STOPS if workers else FATAL,
         f"{under}: {first_line(event)}",
         places=places_of(event.get("frames")),
         said=event.get("text", ""),
+        codes=_SHARED if workers and method == "fork" else (),
     )
 
 
@@ -106,8 +107,10 @@ def _compared(event: dict[str, Any], under: str, workers: int, method: str) -> l
     return [*_values(event, under, method), *_stream(event, under, workers)]
 
 
+_SHARED = ("TMP303", "TMP304")
+"""Forked workers read through one open file: they get each other's data, or what makes no sense."""
 _STALE = {
-    "fork": ("TMP403", "TMP402", "TMP410", "TMP401"),
+    "fork": ("TMP403", "TMP410", *_SHARED, "TMP402", "TMP401"),
     "spawn": ("TMP401", "TMP203", "TMP402", "TMP403", "TMP410"),
 }
 
@@ -195,7 +198,7 @@ def _counts(event: dict[str, Any], under: str) -> list[Problem]:
                     f"{under}: {number} of {event['expected']} samples {text}",
                     tuple(f"for example {one}" for one in event.get(examples, ())),
                     advice="the parts of the workers must not overlap, and together be everything",
-                    codes=("TMP406",) if kind != "different-values" else ("TMP401", "TMP402", "TMP403"),
+                    codes=("TMP406",) if kind != "different-values" else _STALE["fork"],
                 )
             )
     return found
