@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,3 +46,60 @@ def test_nurse_is_replaced_when_a_patient_kills_it(bed: Bed, tmp_path: Path) -> 
     (tmp_path / "fine.py").write_text("dataset = [1]\n")
     assert bed.run({**SAMPLES, "target": f"{tmp_path / 'killer.py'}:dataset"}, unheard).how == "died"
     assert bed.run({**SAMPLES, "target": f"{tmp_path / 'fine.py'}:dataset"}, unheard).how == "ended"
+
+
+WAITS = """\
+import multiprocessing, os, time
+from torch.utils.data import get_worker_info
+
+class Waiting:
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        if get_worker_info():
+            lock = multiprocessing.get_context("spawn").Lock()
+            with open("worker.new", "w") as file:
+                file.write(f"{os.getpid()} {lock._semlock.name}")
+            os.rename("worker.new", "worker")
+            time.sleep(300)
+        return index
+
+dataset = Waiting()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc and /dev/shm")
+def test_nothing_stays_when_the_doctor_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "waits.py").write_text(WAITS)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    options = ["--workers", "1", "--start-methods", "spawn", "--time-limit", "200"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "flake8_torchmp", "doctor", "waits.py:dataset", *options],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.DEVNULL,
+    ) as doctor:
+        said = tmp_path / "worker"
+        eventually(said.exists)
+        doctor.kill()
+    pid, _, lock = said.read_text().partition(" ")
+    block = Path("/dev/shm") / f"sem.{lock.strip('/')}"
+    eventually(lambda: _is_dead(pid))
+    eventually(lambda: not block.exists())
+    eventually(lambda: not list(temporary.iterdir()))
+
+
+def _is_dead(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    latest = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < latest
+        time.sleep(0.1)

@@ -10,15 +10,20 @@ import contextlib
 import gc
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
 import tempfile
 import threading
+import time
 from typing import Any
 
 from .channel import Channel
 from .steps import run
+
+GRACE = 2.0
+"""Seconds to remove what ended processes have left in shared memory."""
 
 
 def serve(descriptor: int) -> None:
@@ -27,14 +32,15 @@ def serve(descriptor: int) -> None:
         import torch.utils.data  # noqa: F401
     gc.collect()
     gc.freeze()  # what is here already is neither looked at nor copied by the steps
+    doctor = os.getppid()
     with socket.socket(fileno=descriptor) as asked:
         started: set[int] = set()
         while True:
             message, files, _, _ = socket.recv_fds(asked, 1 << 20, 2)
             if not message:
-                for pid in started:
-                    with contextlib.suppress(ProcessLookupError, PermissionError):
-                        os.killpg(pid, signal.SIGKILL)
+                _end(started)
+                if os.getppid() != doctor:  # it was killed, and cannot tidy up
+                    shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
                 os._exit(0)
             request = json.loads(message)
             if isinstance(request, int):
@@ -57,6 +63,26 @@ def serve(descriptor: int) -> None:
     os.close(output)
     begin(request, Channel(reports))
     _leave()
+
+
+def _end(started: set[int]) -> None:
+    """All but those that tidy up after the others at once, and those when they have had their time."""
+    with contextlib.suppress(OSError):
+        for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))):
+            with contextlib.suppress(OSError):
+                if os.getsid(pid) in started and not _tidies_up(pid):
+                    os.kill(pid, signal.SIGKILL)
+    if started:
+        time.sleep(GRACE)
+    for pid in started:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _tidies_up(pid: int) -> bool:
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        command = file.read()
+    return b"multiprocessing.resource_tracker" in command or b"torch_shm_manager" in command
 
 
 def _leave() -> None:
