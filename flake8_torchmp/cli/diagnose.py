@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from flake8_torchmp.findings import Finding
 
 NO_ANSWER = 1
+FEW = 0.25
+"""The part of all files that is worth a look of its own before all are looked at."""
 OTHERS = 5
 """So many other suspects are named."""
 
@@ -99,8 +101,9 @@ def _answer(printed: Printed, root: str) -> Answer:
         suspects = suspects_in(paths, jobs=1)
         if suspects and (suspects[0].explains or not printed.said):
             return Answer(printed, frames, suspects, len(paths))
-    elif paths := [path for path in by_path if _mentions(_text_of(path), scene.names)]:
-        suspects = suspects_in(paths, jobs=1)
+    elif scene.names:
+        paths = [path for path in by_path if _mentions(_text_of(path), scene.names)]
+        suspects = suspects_in(paths, jobs=1) if 0 < len(paths) <= len(by_path) * FEW else []
         if suspects and suspects[0].is_named:
             return Answer(printed, frames, suspects, len(paths))
     return Answer(printed, frames, suspects_in(list(by_path), jobs=0), len(by_path))
