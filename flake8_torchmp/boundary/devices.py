@@ -9,7 +9,7 @@ from flake8_torchmp.semantics.calls import Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions, facts_at
 from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, last_name, up
-from flake8_torchmp.semantics.values import Constant, External, Result, Text, Value
+from flake8_torchmp.semantics.values import Constant, External, Result, Source, Text, Value
 
 HARMLESS = frozenset(
     f"torch.cuda.{name}"
@@ -29,9 +29,9 @@ def cuda_uses(evaluator: Evaluator, scope: Scope, frame: Frame) -> Iterator[tupl
         if not isinstance(node, ast.Call) or _is_in_parent_alone(node) or evaluator.never(node, frame):
             continue
         name = last_name(node.func)
-        given = _device_given(node, name)
+        given = _device_given(evaluator, node, name, frame)
         if given is not None:
-            for value in evaluator.values(given, evaluator.frame_in(scope.module.scope_of(given), frame)):
+            for value in evaluator.of(given):
                 if can_be_cuda(evaluator, value) and not _follows_its_input(node):
                     yield node, value
                     break
@@ -41,12 +41,16 @@ def cuda_uses(evaluator: Evaluator, scope: Scope, frame: Frame) -> Iterator[tupl
             yield node, None
 
 
-def _device_given(node: ast.Call, name: str) -> ast.expr | None:
-    """The device of `x.to(device)` and `torch.zeros(2, device=device)`."""
+def _device_given(evaluator: Evaluator, node: ast.Call, name: str, frame: Frame) -> Source | None:
+    """The device of `x.to(device)` and `torch.zeros(2, device=device)`, also in a dict: `torch.zeros(2, **options)`."""
+    inner = evaluator.frame_in(frame.module.scope_of(node), frame)
     for keyword in node.keywords:
         if keyword.arg == "device":
-            return keyword.value if name != "device" else None
-    return node.args[0] if name == "to" and isinstance(node.func, ast.Attribute) and node.args else None
+            return Source(keyword.value, inner) if name != "device" else None
+    if name == "to" and isinstance(node.func, ast.Attribute) and node.args:
+        return Source(node.args[0], inner)
+    is_spread = any(keyword.arg is None for keyword in node.keywords)
+    return evaluator.arguments(node, inner).keywords.get("device") if is_spread else None
 
 
 def _is_of_cuda(evaluator: Evaluator, node: ast.Call, frame: Frame) -> bool:

@@ -7,6 +7,7 @@ their signatures. What pickles by dill or cloudpickle is not here, since lambdas
 
 from __future__ import annotations
 
+from flake8_torchmp.semantics import keywords
 from flake8_torchmp.semantics.calls import Arguments
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
@@ -48,10 +49,10 @@ def has_no_workers(evaluator: Evaluator, arguments: Arguments, workers: str = "n
     holder, _, name = workers.rpartition(".")
     if holder:
         return not _counts_workers(evaluator, arguments, holder, name)
-    source = arguments.get(LOADER_POSITIONS.get(name), name)
-    if source is None:
+    given = keywords.sources(evaluator, arguments, LOADER_POSITIONS.get(name), name)
+    if not given:
         return not arguments.is_open
-    values = evaluator.of(source)
+    values = [value for source in given for value in evaluator.of(source)]
     if name == "method":  # threads unless it is told otherwise
         return not any(isinstance(value, Constant) and not _is_no_count(value) for value in values)
     if not all(_is_no_count(value) for value in values):

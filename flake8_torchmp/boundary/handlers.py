@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from flake8_torchmp.semantics.flow import block_of
 from flake8_torchmp.semantics.module import FUNCTIONS, Scope, ancestors, body_nodes, dotted, last_name, up
@@ -15,6 +16,8 @@ TELLING = frozenset(
     "emit set_trace breakpoint post_mortem".split()
 )
 """Calls that tell somebody, keep what happened, or try again later, by their last name."""
+ABOUT_INDEX = frozenset("isinstance is_tensor hasattr type abs int len item".split())
+"""Calls that ask what an index is."""
 KEEPING = frozenset("put put_nowait send append add".split())
 TIDYING = frozenset(
     "close remove unlink rmtree rmdir terminate join shutdown kill flush release stop cancel disconnect chmod utime "
@@ -164,7 +167,7 @@ def retries(scope: Scope) -> Iterator[ast.AST]:
         return
     receiver, index = names[:2]
     for part in body_nodes(node):
-        if isinstance(part, ast.Return) and part.value is not None and _is_conditional(part):
+        if isinstance(part, ast.Return) and part.value is not None and _is_conditional(part, index):
             asked = _asked_again(part.value, receiver)
             if asked is not None and not (
                 isinstance(asked, ast.Name) and asked.id == index and not _rebinds(part, index)
@@ -182,8 +185,22 @@ def _asked_again(value: ast.expr, receiver: str) -> ast.expr | None:
     return None
 
 
-def _is_conditional(node: ast.AST) -> bool:
-    return any(isinstance(a, ast.ExceptHandler | ast.If | ast.While) for a in _inside(node))
+def _is_conditional(node: ast.AST, index: str) -> bool:
+    """Whether it is up to the data that a statement runs: `if index < 0` asks for nothing but the index."""
+    return any(
+        isinstance(a, ast.ExceptHandler) or (isinstance(a, ast.If | ast.While) and not _asks_for_index(a.test, index))
+        for a in _inside(node)
+    )
+
+
+def _asks_for_index(test: ast.expr, index: str) -> bool:
+    """Whether a test compares an index, or asks what it is, without looking anything up by it."""
+    named = [part for part in ast.walk(test) if isinstance(part, ast.Name) and part.id == index]
+    return bool(named) and not any(
+        isinstance(outer, ast.Subscript) or (isinstance(outer, ast.Call) and last_name(outer.func) not in ABOUT_INDEX)
+        for part in named
+        for outer in takewhile(lambda item: item is not up(test), ancestors(part))
+    )
 
 
 def _inside(node: ast.AST) -> Iterator[ast.AST]:

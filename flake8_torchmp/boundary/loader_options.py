@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from flake8_torchmp.semantics import keywords
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.expressions import COMPARISONS
@@ -64,11 +65,12 @@ class LoaderOptions:
 
     def _option(self, call: Call, name: str, source: Source) -> Iterator[LoaderOption]:
         values = [value for value in self.evaluator.of(source) if _is_set(name, value)]
-        count = call.arguments.get(apis.LOADER_POSITIONS["num_workers"], "num_workers")
-        if not values or (count is None and call.arguments.is_open):
+        index = apis.LOADER_POSITIONS["num_workers"]
+        given = keywords.sources(self.evaluator, call.arguments, index, "num_workers") if values else []
+        if not values or (not given and call.arguments.is_open):
             return
-        counts = self.evaluator.of(count) if count is not None else ()
-        names = frozenset(("num_workers", *(_names_of(count, counts) if count is not None else ())))
+        counts = [(count, value) for count in given for value in self.evaluator.of(count)]
+        names = frozenset(("num_workers", *(name for count in given for name in self._names_of(count))))
         for value in values:
             holding = [*_facts(value, source), *facts_at(call.node)]
             holding += [fact for item in holding for fact in self._named_test(item, call.module)]
@@ -82,10 +84,10 @@ class LoaderOptions:
             elif self._is_handled(name, names, value, call):
                 continue
             else:
-                kind = self._kind(count, counts, holding)
+                kind = self._kind(counts, holding)
             if kind:
                 node, module = _place(call, source)
-                way = (*value.way, *(hop for zero in counts if _is_zero(zero) for hop in zero.way))
+                way = (*value.way, *(hop for _, zero in counts if _is_zero(zero) for hop in zero.way))
                 yield LoaderOption(name, node, module, way, kind, call, source.node)
                 return
 
@@ -98,14 +100,18 @@ class LoaderOptions:
         if len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None:
             yield from facts(Condition(bindings[0].value, fact.holds))
 
-    def _kind(self, count: Source | None, counts: Sequence[Value], holding: list[Condition]) -> str:
-        if count is None:
+    def _kind(self, counts: list[tuple[Source, Value]], holding: list[Condition]) -> str:
+        """How few workers there can be, by the expressions that the count can be, each with its values."""
+        if not counts:
             return "always 0"
-        zeros = [zero for zero in counts if _is_zero(zero) and not contradict(_facts(zero, count), holding)]
+        zeros = [zero for count, zero in counts if _is_zero(zero) and not contradict(_facts(zero, count), holding)]
         if zeros:
             is_certain = len(zeros) == len(counts) and not any(map(is_choice, zeros))
             return "always 0" if is_certain else "can be 0"
-        return "chosen" if any(self._is_chosen(value) for value in counts) else ""
+        return "chosen" if any(self._is_chosen(value) for _, value in counts) else ""
+
+    def _names_of(self, count: Source) -> frozenset[str]:
+        return _names_of(count, self.evaluator.of(count))
 
     def _is_chosen(self, value: Value) -> bool:
         """Whether whoever runs the program, or calls the function, says how many workers there are."""

@@ -15,6 +15,7 @@ MAKERS = frozenset(
     "random.Random torch.Generator torch._C.Generator sklearn.utils.check_random_state".split()
 )
 """What makes a generator whose state is copied with it. random.SystemRandom asks the system, so it is not here."""
+MAKER_NAMES = frozenset(name.rpartition(".")[2] for name in MAKERS)
 
 NOT_DRAWING = frozenset(
     "seed manual_seed initial_seed get_state set_state getstate setstate bit_generator spawn jumped device "

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import classes, effects
 from flake8_torchmp.semantics.callers import MOST_MODULES
 from flake8_torchmp.semantics.calls import Parameter, has_receiver, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
@@ -451,7 +451,20 @@ class State:
                 stored = classes.stores(owner) if owner is not None else {}
                 if any(method is scope for changes in stored.values() for _, method in changes):
                     return True
+                if effects.is_statement(call) and effects.changes_object(scope):
+                    return True
         return False
+
+    def _collects(self, call: ast.AST | None, module: Module) -> bool:
+        """`METER.note(loss)`, for what the object gathers."""
+        if not isinstance(call, ast.Call) or not effects.is_statement(call):
+            return False
+        return any(
+            isinstance(callee, Method)
+            and isinstance(callee.receiver, Instance)
+            and effects.collects(callee.function.scope)
+            for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module))
+        )
 
     def _changes_parameter(self, callee: Value, call: ast.Call, given: ast.expr, module: Module) -> bool:
         function = callee.function if isinstance(callee, Method) else callee
@@ -511,11 +524,19 @@ class State:
                     yield holder, Global(module, str(key.value))
         assert isinstance(scope.node, FUNCTIONS)
         for node in body_nodes(scope.node):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and isinstance(up(node), ast.Call):
+            if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+                continue
+            holder = up(node)
+            if isinstance(holder, ast.Call):
                 variable = self.of_name(node, module)
                 if variable is not None:
                     for mutation in self._through(node, module):
                         yield mutation.node, variable
+            elif isinstance(holder, ast.Attribute):
+                asked = up(holder)
+                variable = self.of_name(node, module) if asked is not None and effects.is_statement(asked) else None
+                if asked is not None and variable is not None and self._collects(asked, module):
+                    yield asked, variable
 
     def _changed_variable(self, change: Change, module: Module) -> Global | None:
         target: Any = change.target
@@ -558,15 +579,14 @@ class State:
         return any(isinstance(part, ast.Name) and self.of_name(part, module) == variable for part in named)
 
     def is_changed_by_read(self, node: ast.expr, module: Module) -> bool:
-        """Whether a read is only the first half of a change: `X` of `X.append(1)`."""
+        """Whether a read is only the first half of a change: `X` of `X.append(1)` or `METER.note(loss)`."""
         holder = up(node)
-        return (
-            isinstance(holder, ast.Attribute)
-            and isinstance(up(holder), ast.Call)
-            and any(
-                change.target is node and change.kind == "method" for change in module.changes.get(root_name(node), ())
-            )
-        )
+        if not isinstance(holder, ast.Attribute) or not isinstance(up(holder), ast.Call):
+            return False
+        changes = module.changes.get(root_name(node), ())
+        if any(change.target is node and change.kind == "method" for change in changes):
+            return True
+        return self._collects(up(holder), module)
 
     def is_read_by_parent(self, variable: Global, workers: Workers) -> bool:
         """Whether code that runs in the parent reads a variable."""

@@ -23,6 +23,7 @@ from flake8_torchmp.semantics.values import External, Instance, Result, Unknown,
 from . import random_sources
 from .seeding import Seeds
 from .sharding import Sharding
+from .task_items import frames_of_tasks
 from .workers import ITERATION_METHODS, MOST_FUNCTIONS, TARGETS, WorkerFunction, Workers
 
 
@@ -75,6 +76,8 @@ class Streams:
         found = next((made for value in values if (made := _made(value)) is not None), None)
         if found is not None or not any(isinstance(value, Unknown) for value in values):
             return found
+        if worker.kind == "task" and (shared := self._shared_by_tasks(node, worker)) is not None:
+            return shared
         if not isinstance(node, ast.Name):
             return None
         scope = worker.scope.module.scope_of(node)
@@ -83,6 +86,20 @@ class Streams:
                 made = _made(value)
                 if made is not None:
                     return made
+        return None
+
+    def _shared_by_tasks(self, node: ast.expr, worker: WorkerFunction) -> Result | None:
+        """The one generator that the elements hold which a pool's workers are handed."""
+        module = worker.scope.module
+        if random_sources.MAKER_NAMES.isdisjoint(module.calls):
+            return None
+        for frames in frames_of_tasks(self.workers.crossings, worker.scope, module):
+            inner = [self.evaluator.frame_in(module.scope_of(node), frame) for frame in frames]
+            made = [
+                [one for v in self.evaluator.values(node, frame) if (one := _made(v)) is not None] for frame in inner
+            ]
+            if all(made) and len({id(found[0].arguments.call) for found in made}) == 1:
+                return made[0][0]
         return None
 
     def _frame(self, worker: WorkerFunction) -> Frame:
