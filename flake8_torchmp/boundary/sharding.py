@@ -18,6 +18,7 @@ from flake8_torchmp.semantics.module import (
     ancestors,
     body_nodes,
     last_name,
+    up,
 )
 from flake8_torchmp.semantics.values import (
     Class,
@@ -113,9 +114,11 @@ class Sharding:
         return any(self._draws(function, receiver) for function, receiver in taint.called(node))
 
     def shards(self, cls: Class) -> bool:
-        """Whether the iteration of a class asks who it is for."""
+        """Whether the iteration of a class asks who it is for, and not just how many there are."""
         iteration = classes.find_method(self.outline, cls, "__iter__")
-        return iteration is not None and self._knows(iteration.scope, Instance(cls, None))
+        if iteration is None:
+            return False
+        return not all(_asks_for_count_alone(scope) for scope in self._asking(iteration.scope, Instance(cls, None)))
 
     def whole(self, function: Function, receiver: Value | None) -> Function | None:
         """The function in which something is yielded that does not depend on the worker; perhaps one it calls."""
@@ -243,6 +246,9 @@ class Sharding:
 
     def _knows(self, scope: Scope, receiver: Value | None) -> bool:
         """Whether a function, or one that it calls, asks for the worker's number or the count of workers."""
+        return any(True for _ in self._asking(scope, receiver))
+
+    def _asking(self, scope: Scope, receiver: Value | None) -> Iterator[Scope]:
         pending = [(scope, receiver)]
         seen: set[Scope] = set()
         while pending and len(seen) < 60:
@@ -251,9 +257,8 @@ class Sharding:
                 continue
             seen.add(current)
             if _asks_who(current):
-                return True
+                yield current
             pending += [(inner.scope, other) for inner, other in self.workers.callees(current, owner)]
-        return False
 
     def _is_abstract(self, cls: Class, iteration: Function) -> bool:
         """Whether the iteration, or a method that it calls, is left to subclasses."""
@@ -644,6 +649,23 @@ def _asks_who(scope: Scope) -> bool:
     """Whether a function reads the number of its worker, or the count of them, or hands the info on."""
     nodes = body_nodes(scope.node)  # type: ignore[arg-type]
     return any(isinstance(n, ast.Call) and _asks_for_info(n, scope.module) for n in nodes)
+
+
+def _asks_for_count_alone(scope: Scope) -> bool:
+    """Whether all that a function reads of the worker's info is how many workers there are."""
+    infos = {
+        binding.name
+        for bindings in scope.bindings.values()
+        for binding in bindings
+        if isinstance(binding.value, ast.Call) and _asks_for_info(binding.value, scope.module)
+    }
+    reads = [node for name in infos for node in scope.module.loads(name) if isinstance(node, ast.Name)]
+    own = [up(node) for node in reads if scope.module.scope_of(node).enclosing_function() is scope]
+    told = [holder for holder in own if isinstance(holder, ast.Attribute)]
+    return {holder.attr for holder in told} == {"num_workers"} and all(
+        isinstance(holder, ast.Attribute | ast.Compare | ast.If | ast.IfExp | ast.BoolOp | ast.UnaryOp)
+        for holder in own
+    )
 
 
 def _asks_for_info(call: ast.Call, module: Module) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +28,7 @@ from flake8_torchmp.semantics.module import (
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
+    Constant,
     External,
     Function,
     Instance,
@@ -102,6 +104,7 @@ class State:
 
     def forget(self) -> None:
         self._mutations: dict[tuple[str, str], list[Mutation]] = {}
+        self._settable: dict[tuple[object, ...], bool] = {}
         self._reads: dict[int, list[tuple[ast.expr, Global]]] = {}
 
     # which global
@@ -239,6 +242,26 @@ class State:
             for b in variable.bindings
         )
 
+    def is_in_class(self, read: ast.AST, variable: Global) -> bool:
+        """Whether a read is of data that a class itself keeps: `Config.size`."""
+        holder = up(read)
+        bindings = variable.bindings
+        if not isinstance(holder, ast.Attribute) or len(bindings) != 1 or bindings[0].kind != "class":
+            return False
+        own = variable.module.scopes[bindings[0].node].bindings.get(holder.attr, ())
+        is_data = bool(own) and all(b.kind == "assign" and b.value is not None and not _is_code(b.value) for b in own)
+        return is_data and self._may_be_set(variable, holder.attr)
+
+    def _may_be_set(self, variable: Global, attribute: str) -> bool:
+        """Whether the bytes of the project show that somebody sets an attribute of that name; most are constants."""
+        key = (*variable, attribute)
+        if key not in self._settable:
+            codebase = self.evaluator.codebase
+            pattern = re.compile(rb"\.%b\s*(?:[-+*/|&%%]?=(?!=)|[\[.,])|\bsetattr\b" % attribute.encode())
+            paths = codebase.mentioning(variable.name, variable.module.path)
+            self._settable[key] = any(pattern.search(codebase.data(path)) for path in paths)
+        return self._settable[key]
+
     def is_constant_by_type(self, variable: Global) -> bool:
         """Marked by its author as never changing."""
         for binding in variable.bindings:
@@ -278,6 +301,8 @@ class State:
         if isinstance(read, ast.Name) and self._by_default(read, variable.module) == variable:
             return [mutation for mutation in mutations if mutation.kind == "changed"]  # it was bound before
         holder = up(read)
+        if isinstance(holder, ast.Attribute) and self.is_in_class(read, variable):
+            return [mutation for mutation in mutations if self._is_of_class(mutation, holder.attr)]
         if not isinstance(holder, ast.Attribute) or not any(mutation.attribute for mutation in mutations):
             return mutations
         if not self._are_plain(self.values(variable), holder.attr):
@@ -293,6 +318,12 @@ class State:
 
     def _are_plain(self, values: tuple[Value, ...], attribute: str) -> bool:
         return bool(values) and all(self._is_plain(value, attribute) for value in values)
+
+    @staticmethod
+    def _is_of_class(mutation: Mutation, attribute: str) -> bool:
+        """Whether a class is changed by `Config.size = 1` or `setattr(Config, …)`, rather than handed to somebody."""
+        node = mutation.node
+        return mutation.attribute == attribute or (isinstance(node, ast.Call) and last_name(node.func) == "setattr")
 
     def _is_plain(self, value: Value, attribute: str) -> bool:
         """Whether an object's attribute is no method or property, which may read all the others."""
@@ -326,13 +357,20 @@ class State:
         for call in module.calls.get("globals", ()):
             holder = up(call)
             if isinstance(holder, ast.Subscript) and isinstance(holder.ctx, ast.Store):
-                key = holder.slice
-                if isinstance(key, ast.Constant) and key.value == variable.name:
+                keys = self.evaluator.values(holder.slice, self.evaluator.frame_at(holder, module))
+                if any(isinstance(key, Constant) and key.value == variable.name for key in keys):
                     yield Mutation(holder, module, "rebound")
             if isinstance(holder, ast.Attribute) and holder.attr == "update":
                 update = up(holder)
-                if isinstance(update, ast.Call) and any(k.arg == variable.name for k in update.keywords):
+                if isinstance(update, ast.Call) and self._is_key(variable.name, update, module):
                     yield Mutation(update, module, "rebound")
+
+    def _is_key(self, name: str, update: ast.Call, module: Module) -> bool:
+        frame = self.evaluator.frame_at(update, module)
+        given = [value for argument in update.args for value in self.evaluator.values(argument, frame)]
+        return name in self.evaluator.arguments(update, frame).keywords or any(
+            key == name for value in given if isinstance(value, Collection) for key, _ in self.evaluator.items(value)
+        )
 
     def _changes(self, variable: Global, module: Module) -> Iterator[Mutation]:
         for root, changes in list(module.changes.items()):

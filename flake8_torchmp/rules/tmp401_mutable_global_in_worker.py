@@ -89,7 +89,7 @@ if __name__ == "__main__":
 ## What it does not see
 - Changes that no source of the project shows: in an installed package, through `exec`, `setattr` with an unknown
   object, or by code that only a test or a notebook runs.
-- State in classes: `Config.size = 16` on a class is not followed.
+- State in classes that is read through their objects: after `Images.size = 16`, what `self.size` is in a worker.
 - Whether the change comes before or after the workers start: a container that the parent changes and worker code reads
   is reported either way, unless every target forks.
 - Files that are read at import and differ later.
@@ -123,7 +123,7 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             continue
         reads = chain(model.state.read_by(worker.scope), model.state.read_by_default(worker.scope))
         for node, variable in reads:
-            if not _is_state(variable, model) or model.state.is_changed_by_read(node, worker.scope.module):
+            if not _is_state(node, variable, model) or model.state.is_changed_by_read(node, worker.scope.module):
                 continue
             if model.workers.is_of_program(worker, module):
                 continue
@@ -136,9 +136,9 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 yield _made_again(node, variable, worker, model)
 
 
-def _is_state(variable: Global, model: Model) -> bool:
+def _is_state(node: ast.expr, variable: Global, model: Model) -> bool:
     state = model.state
-    if not state.is_variable(variable) or not state.is_made_at_import(variable):
+    if not (state.is_variable(variable) or state.is_in_class(node, variable)) or not state.is_made_at_import(variable):
         return False
     return not state.is_constant_by_type(variable) and not state.is_primitive(variable)
 
