@@ -203,6 +203,8 @@ class KeptWorkers:
     def _comes_later(self, change: ParentChange, crossing: Crossing) -> bool:
         """Whether a change can come when the workers have started, which nobody starts anew with it."""
         node, module = change.node, change.module
+        if _is_through_with(crossing, node, module):
+            return False
         making = self._places(crossing)
         function = module.scope_of(node).enclosing_function()
         if module is crossing.module and function is module.scope_of(crossing.call).enclosing_function():
@@ -226,6 +228,26 @@ class KeptWorkers:
                 outer = arguments.frame.module.scope_of(arguments.call).enclosing_function()
                 pending.append((outer, depth - 1))
         return found
+
+
+def _is_through_with(crossing: Crossing, node: ast.AST, module: Module) -> bool:
+    """Whether the function around a place has iterated the loader that it made, and then loops without it."""
+    function = module.scope_of(node).enclosing_function()
+    loop = next((item for item in ancestors(node) if isinstance(item, LOOPS)), None)
+    place, frame = crossing.call, crossing.frame
+    while frame.module is not module or module.scope_of(place).enclosing_function() is not function:
+        if frame.arguments is None or not isinstance(frame.arguments.call, ast.Call):
+            return False
+        place, frame = frame.arguments.call, frame.arguments.frame
+    if loop is None or _holds(loop, [place]):
+        return False
+    statement = up(place)
+    if not isinstance(statement, ast.Assign):
+        return _is_iterated(place)
+    name = statement.targets[0]
+    loads = module.loads(name.id) if isinstance(name, ast.Name) and len(statement.targets) == 1 else []
+    own = [load for load in loads if module.scope_of(load).enclosing_function() is function]
+    return bool(own) and all(_is_iterated(load) and not _holds(loop, [load]) for load in own)
 
 
 def _is_repeated(node: ast.AST, making: list[ast.AST]) -> bool | None:

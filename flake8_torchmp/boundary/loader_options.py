@@ -66,7 +66,7 @@ class LoaderOptions:
     def _option(self, call: Call, name: str, source: Source) -> Iterator[LoaderOption]:
         values = [value for value in self.evaluator.of(source) if _is_set(name, value)]
         index = apis.LOADER_POSITIONS["num_workers"]
-        given = keywords.sources(self.evaluator, call.arguments, index, "num_workers") if values else []
+        given = keywords.sources(self.evaluator, call.arguments, index, "num_workers", source) if values else []
         if not values or (not given and call.arguments.is_open):
             return
         counts = [(count, value) for count in given for value in self.evaluator.of(count)]

@@ -33,6 +33,7 @@ from .object_state import ObjectState
 from .openers import Openers
 from .paths import Paths
 from .phases import Phases
+from .random_globals import RandomGlobals
 from .resources import Resources
 from .restarts import Restarts
 from .seeding import Seeds
@@ -86,6 +87,7 @@ class Model:
         self.context_arguments = ContextArguments(self.evaluator, self.crossings)
         self.phases = Phases(self.outline)
         self.state = State(self.outline, self.phases)
+        self.random_globals = RandomGlobals(self.state)
         self.seeds = Seeds(self.outline, self.workers)
         self.sharding = Sharding(self.outline, self.evaluator, self.workers, self.datasets)
         self.streams = Streams(self.outline, self.evaluator, self.workers, self.seeds, self.sharding)

@@ -32,7 +32,6 @@ from flake8_torchmp.semantics.values import (
     External,
     Function,
     Instance,
-    Member,
     Method,
     ModuleValue,
     Result,
@@ -52,17 +51,7 @@ CHANGING = frozenset(
     "heapq.heappush heapq.heappop heapq.heapify bisect.insort".split()
 )
 COLLECTING = frozenset("add append appendleft extend insert".split())
-RANDOM = ("numpy.random.", "random.", "secrets.")
-RANDOM_TENSORS = frozenset(
-    "torch.rand torch.randn torch.randint torch.randperm torch.normal torch.bernoulli torch.multinomial "
-    "uuid.uuid4 uuid.uuid1 tempfile.mkdtemp tempfile.mkstemp".split()
-)
 CODE_MAKERS = frozenset("getLogger get_logger compile TypeVar ParamSpec namedtuple NamedTuple NewType Struct".split())
-GENERATORS = frozenset(("RandomState", "Generator", "default_rng", "Random", "SystemRandom", "SeedSequence", "PCG64"))
-SEEDING = frozenset(
-    "random.seed numpy.random.seed torch.manual_seed torch.random.manual_seed "
-    "pytorch_lightning.seed_everything lightning.seed_everything lightning.pytorch.seed_everything".split()
-)
 
 
 POURING = frozenset("merge_from_file merge_from_list merge_from_other_cfg merge_with load_state_dict".split())
@@ -626,8 +615,21 @@ class State:
             return True
         return self._collects(up(holder), module)
 
-    def is_read_by_parent(self, variable: Global, workers: Workers) -> bool:
-        """Whether code that runs in the parent reads a variable."""
+    def gathered_in_class(self, node: ast.AST, variable: Global) -> str:
+        """The attribute of `Stats.total += 1` and `Stats.names.append(x)`, which a class keeps."""
+        target: Any = node
+        if isinstance(node, ast.Call):
+            target = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr in COLLECTING else None
+        elif not isinstance(up(node), ast.AugAssign):
+            return ""
+        while isinstance(target, ast.Attribute | ast.Subscript):
+            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+                return target.attr if self.is_in_class(target.value, variable) else ""
+            target = target.value
+        return ""
+
+    def is_read_by_parent(self, variable: Global, workers: Workers, attribute: str = "") -> bool:
+        """Whether code that runs in the parent reads a variable, or one attribute of it."""
         for path in self.evaluator.codebase.mentioning(variable.name, variable.module.path):
             module = self.evaluator.codebase.module(path)
             if module is None:
@@ -635,6 +637,9 @@ class State:
             nodes: list[ast.AST] = [node for name in module.names_of(variable.name) for node in module.loads(name)]
             for node, found in self._reads_among(nodes, module):
                 if found != variable or self.is_changed_by_read(node, module):
+                    continue
+                holder = up(node)
+                if attribute and not (isinstance(holder, ast.Attribute) and _is_told(holder, attribute)):
                     continue
                 function = module.scope_of(node).enclosing_function()
                 if function is not None and workers.runs(function):
@@ -667,68 +672,16 @@ class State:
 
     # what it is
 
-    def is_random(self, variable: Global) -> bool:
-        """Whether each import makes other data: drawn at random and not seeded before."""
-        if self._is_seeded(variable.module):
-            return False
-        return any(self._is_drawn(value, 0) for value in self.values(variable)) or any(
-            isinstance(binding.value, ast.Call) and self._draws(binding.value, variable.module)
-            for binding in variable.bindings
-        )
-
-    def _draws(self, call: ast.Call, module: Module) -> bool:
-        """Whether a function of the project that a call runs draws at random, unseeded."""
-        for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module)):
-            if not isinstance(callee, Function) or isinstance(callee.node, ast.Lambda):
-                continue
-            names = [
-                value.name
-                for node in body_nodes(callee.node)
-                if isinstance(node, ast.Call)
-                for value in self.evaluator.values(node.func, self.evaluator.frame_at(node, callee.scope.module))
-                if isinstance(value, External)
-            ]
-            drawn = any(name in RANDOM_TENSORS or _draws_at_random(name) for name in names)
-            if drawn and not SEEDING & set(names):
-                return True
-        return False
-
-    def _is_drawn(self, value: Value, depth: int) -> bool:
-        if isinstance(value, Collection) and depth < 3:
-            return any(
-                self._is_drawn(v, depth + 1) for _, s in self.evaluator.items(value) for v in self.evaluator.of(s)
-            )
-        if not isinstance(value, Result) or depth > 3:
-            return False
-        callee = value.callee
-        if isinstance(callee, External):
-            if callee.name in RANDOM_TENSORS:
-                return "generator" not in value.arguments.keywords
-            if _draws_at_random(callee.name):
-                return True
-            if callee.name.startswith(("torch.", "numpy.", "builtins.")) and value.arguments.positional:
-                return any(self._is_drawn(v, depth + 1) for v in self.evaluator.of(value.arguments.positional[0]))
-            return False
-        if isinstance(callee, Member):
-            owner = callee.owner
-            if isinstance(owner, Result) and owner.name.removesuffix("()").rpartition(".")[2] in GENERATORS:
-                unseeded = not owner.arguments.positional and not owner.arguments.keywords
-                return unseeded and owner.name.startswith(RANDOM)
-            return self._is_drawn(owner, depth + 1)
-        return False
-
-    def _is_seeded(self, module: Module) -> bool:
-        for name in ("seed", "manual_seed", "seed_everything"):
-            for call in module.calls.get(name, ()):
-                if module.scope_of(call).enclosing_function() is None:
-                    for value in self.evaluator.values(call.func, self.evaluator.frame_at(call, module)):
-                        if isinstance(value, External) and value.name in SEEDING:
-                            return True
-        return False
-
     def is_primitive(self, variable: Global) -> bool:
         """A queue, lock or shared value of multiprocessing, made when the module is imported."""
         return any(isinstance(v, Result) and mp_name(v.callee) in PRIMITIVES for v in self.values(variable))
+
+
+def _is_told(read: ast.Attribute, attribute: str) -> bool:
+    """Whether an attribute is read, other than to change it."""
+    holder = up(read)
+    is_change = isinstance(holder, ast.Attribute) and holder.attr in COLLECTING
+    return read.attr == attribute and isinstance(read.ctx, ast.Load) and not is_change
 
 
 def _gives(call: ast.Call, parameter: Parameter, shift: bool) -> bool:
@@ -743,11 +696,6 @@ def _gives(call: ast.Call, parameter: Parameter, shift: bool) -> bool:
 def _is_code(value: ast.expr | None) -> bool:
     """A logger, a compiled pattern, a type: the same in each process, and not changed."""
     return isinstance(value, ast.Call) and last_name(value.func) in CODE_MAKERS
-
-
-def _draws_at_random(name: str) -> bool:
-    last = name.rpartition(".")[2]
-    return name.startswith(RANDOM) and last not in GENERATORS and last.islower() and last != "seed"
 
 
 def _is_placeholder(value: ast.expr | None) -> bool:

@@ -132,7 +132,7 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 continue
             if mutation is not None:
                 yield _stale(node, variable, mutation, worker, model)
-            elif worker.methods - {"fork"} and model.state.is_random(variable):
+            elif worker.methods - {"fork"} and model.random_globals.is_drawn(variable):
                 yield _made_again(node, variable, worker, model)
 
 

@@ -69,7 +69,8 @@ if __name__ == "__main__":
 ## What it does not see
 - Changes made where the source does not show it: by a method of an installed class whose effect is unknown, through
   `exec` or `setattr` with a computed name.
-- Changes to classes (`Meter.total += 1`) and to attributes of the dataset itself (TMP403).
+- Attributes of classes that are set (`Meter.last = 1`) rather than counted up or appended to, or by another name than
+  the class's (`cls.total += 1`); attributes of the dataset itself are TMP403's.
 - A cache is not reported where worker code alone reads it: lazy initialisation once per process
   (`if X is None: X = open_it()`), a dict that is asked before it is filled, `functools.cache`. Each worker then does
   the work once for itself.
@@ -98,7 +99,7 @@ from . import rule
 @rule("TMP402", "global-changed-in-worker")
 def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
-        changed = [item for item in model.state.changed_by(worker.scope) if model.state.is_variable(item[1])]
+        changed = [item for item in model.state.changed_by(worker.scope) if _is_state(*item, model)]
         read = [item for item in model.state.read_by(worker.scope) if model.state.is_primitive(item[1])]
         if not (changed or read):
             continue
@@ -109,12 +110,16 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         known = [variable for _, variable in changed]
         for node, variable in (*changed, *(item for item in read if item[1] not in known)):
             if not model.state.is_primitive(variable):
-                if model.state.is_read_by_parent(variable, model.workers) and not _is_own(
-                    node, variable, worker, model
-                ):
+                attribute = model.state.gathered_in_class(node, variable)
+                is_read = model.state.is_read_by_parent(variable, model.workers, attribute)
+                if is_read and not _is_own(node, variable, worker, model):
                     yield _lost(node, variable, worker, model)
             elif worker.methods - {"fork"}:
                 yield from _unshared(node, variable, worker, model)
+
+
+def _is_state(node: ast.AST, variable: Global, model: Model) -> bool:
+    return model.state.is_variable(variable) or bool(model.state.gathered_in_class(node, variable))
 
 
 def _is_own(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model) -> bool:

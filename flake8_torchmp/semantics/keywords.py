@@ -12,8 +12,13 @@ from .module import ancestors, position, statement_of
 from .values import Collection, Source
 
 
-def sources(evaluator: Evaluator, arguments: Arguments, index: int | None, name: str) -> list[Source]:
-    """The expressions of which a parameter gets one: branches may put several into `**options` under its name."""
+def sources(
+    evaluator: Evaluator, arguments: Arguments, index: int | None, name: str, beside: Source | None = None
+) -> list[Source]:
+    """The expressions of which a parameter gets one: branches may put several into `**options` under its name.
+
+    `beside` is given at the same time: what is replaced on the way to it is no longer there.
+    """
     last = arguments.get(index, name)
     if last is None or arguments.keywords.get(name) is not last or not isinstance(arguments.call, ast.Call):
         return [] if last is None else [last]
@@ -21,7 +26,7 @@ def sources(evaluator: Evaluator, arguments: Arguments, index: int | None, name:
     if not spread or any(keyword.arg == name for keyword in arguments.call.keywords):
         return [last]
     entries = [entry for options in spread for entry in _entries(evaluator, options, arguments, name)]
-    current = [entry for entry in entries if not any(_replaces(later, entry) for later in entries)]
+    current = [entry for entry in entries if not any(_replaces(later, entry, beside) for later in entries)]
     return current or [last]
 
 
@@ -31,9 +36,10 @@ def _entries(evaluator: Evaluator, options: ast.expr, arguments: Arguments, name
             yield from (source for key, source in evaluator.items(value) if key == name)
 
 
-def _replaces(later: Source, entry: Source) -> bool:
+def _replaces(later: Source, entry: Source, beside: Source | None) -> bool:
     """Whether what puts one entry in is always followed by what puts in the other."""
     if later.frame is not entry.frame or position(later.node) <= position(entry.node):
         return False
     block = block_of(statement_of(later.node))
-    return any(item is outer for item in block for outer in (entry.node, *ancestors(entry.node)))
+    passed = [entry] if beside is None or beside.frame is not later.frame else [entry, beside]
+    return any(item is outer for item in block for source in passed for outer in (source.node, *ancestors(source.node)))
