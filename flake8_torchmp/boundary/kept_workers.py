@@ -246,8 +246,11 @@ def _is_through_with(crossing: Crossing, node: ast.AST, module: Module) -> bool:
         return _is_iterated(place)
     name = statement.targets[0]
     loads = module.loads(name.id) if isinstance(name, ast.Name) and len(statement.targets) == 1 else []
-    own = [load for load in loads if module.scope_of(load).enclosing_function() is function]
-    return bool(own) and all(_is_iterated(load) and not _holds(loop, [load]) for load in own)
+    own = [load for load in loads if function is None or function.node in ancestors(load)]
+    return bool(own) and all(
+        _is_iterated(load) and not _holds(loop, [load]) and module.scope_of(load).enclosing_function() is function
+        for load in own
+    )
 
 
 def _is_repeated(node: ast.AST, making: list[ast.AST]) -> bool | None:

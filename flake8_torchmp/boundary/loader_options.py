@@ -10,8 +10,8 @@ from flake8_torchmp.semantics import keywords
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.expressions import COMPARISONS
-from flake8_torchmp.semantics.flow import Condition, contradict, facts, facts_at
-from flake8_torchmp.semantics.module import Module, body_nodes, last_name, up
+from flake8_torchmp.semantics.flow import Condition, block_of, contradict, facts, facts_at
+from flake8_torchmp.semantics.module import Module, body_nodes, last_name, statement_of, up
 from flake8_torchmp.semantics.values import Constant, External, Hop, Member, Result, Source, Unknown, Value
 
 from . import apis
@@ -84,7 +84,8 @@ class LoaderOptions:
             elif self._is_handled(name, names, value, call):
                 continue
             else:
-                kind = self._kind(counts, holding)
+                fitting = [pair for pair in counts if not _is_taken_out_beside(name, *pair)]
+                kind = self._kind(fitting, holding) if fitting or not counts else ""
             if kind:
                 node, module = _place(call, source)
                 way = (*value.way, *(hop for _, zero in counts if _is_zero(zero) for hop in zero.way))
@@ -231,6 +232,22 @@ def _with_zero(node: ast.expr, names: frozenset[str]) -> Any:
         except TypeError:
             return UNSEEN
     return UNSEEN
+
+
+def _is_taken_out_beside(name: str, count: Source, value: Value) -> bool:
+    """Whether the block that puts in a count of 0 takes the option out again: `options.pop("timeout", None)`."""
+    if not _is_zero(value):
+        return False
+    return any(
+        isinstance(part, ast.Constant) and part.value == name
+        for statement in block_of(statement_of(count.node))
+        for part in (ast.walk(statement) if _takes_out(statement) else ())
+    )
+
+
+def _takes_out(statement: ast.stmt) -> bool:
+    taken = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+    return isinstance(statement, ast.Delete) or (taken and last_name(statement.value.func) == "pop")  # type: ignore[attr-defined]
 
 
 def _mentions(statement: ast.AST, names: frozenset[str]) -> bool:

@@ -32,7 +32,13 @@ def is_statement(call: ast.AST) -> bool:
 def _is_addition(change: Change) -> bool:
     if change.kind == "method":
         return change.name in COLLECTING
-    return change.kind == "augmented" or (change.kind == "item" and change.value is None)
+    if change.kind == "item":
+        kept = ast.unparse(change.target)
+        reads = ast.walk(change.value) if change.value is not None else ()
+        return change.value is None or any(
+            isinstance(part, ast.Subscript | ast.Attribute) and ast.unparse(part.value) == kept for part in reads
+        )
+    return change.kind == "augmented"
 
 
 def _changes(method: Scope, depth: int) -> Iterator[Change]:
