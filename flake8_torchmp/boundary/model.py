@@ -29,6 +29,7 @@ from .listings import Listings
 from .loader_options import LoaderOptions
 from .method_names import MethodNames
 from .methods import StartMethods
+from .object_lists import ObjectLists
 from .object_state import ObjectState
 from .openers import Openers
 from .paths import Paths
@@ -94,6 +95,7 @@ class Model:
         self.object_state = ObjectState(
             self.outline, self.evaluator, self.crossings, self.workers, self.datasets, self.state
         )
+        self.object_lists = ObjectLists(self.outline, self.object_state)
         self.kept_workers = KeptWorkers(self.outline, self.evaluator, self.crossings, self.workers, self.object_state)
         self.paths = Paths(self.evaluator, self.outline)
         self._dataset_arguments = DatasetArguments(self.evaluator, self.outline, self.datasets, self.paths)

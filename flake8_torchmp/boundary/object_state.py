@@ -60,12 +60,6 @@ NUMBERS = frozenset(
 TENSORS = frozenset(f"torch.{name}" for name in "zeros ones empty full tensor zeros_like ones_like rand randn".split())
 """The same under fork alone: a spawned process gets a tensor's memory shared."""
 
-
-READING_WHOLE = frozenset("load loads safe_load full_load readlines splitlines glob listdir to_dict tolist".split())
-READING = READING_WHOLE | frozenset("open rglob iglob iterdir walk scandir reader DictReader iterrows".split())
-"""Functions and methods that read as many Python objects as there are in a file or folder."""
-
-
 TAKING = frozenset("put put_nowait pop popitem popleft remove discard clear".split())
 """What fills no container: it hands on what is in a queue, or takes out what was given."""
 FILLING = frozenset("append extend add update setdefault insert appendleft".split())
@@ -182,23 +176,11 @@ class ObjectState:
             if next(self._reads_in_parent(receiver.cls, attribute), None) is None:
                 yield change.node, attribute
 
-    def object_lists(self, cls: Class) -> Iterator[tuple[ast.AST, str]]:
-        """Attributes that hold all the Python objects which the parent has read in, for sample methods to read."""
-        for attribute, changes in classes.stores(cls).items():
-            for change, method in changes:
-                if change.value is None or not _is_object_list(change.value) or self.workers.runs(method):
-                    continue
-                values = self.outline.values(change.value, self.outline.frame_at(change.node, cls.scope.module))
-                is_block = any(qualified(value).startswith(("numpy.", "torch.", "joblib.")) for value in values)
-                if not is_block and self._is_read_by_worker(cls, attribute):
-                    yield change.node, attribute
-                    break
-
     def _matters(self, cls: Class, attribute: str) -> bool:
         """Whether worker code reads an attribute, which holds something that is copied."""
-        return self.is_plain(Instance(cls, None), attribute) and self._is_read_by_worker(cls, attribute)
+        return self.is_plain(Instance(cls, None), attribute) and self.is_read_by_worker(cls, attribute)
 
-    def _is_read_by_worker(self, cls: Class, attribute: str) -> bool:
+    def is_read_by_worker(self, cls: Class, attribute: str) -> bool:
         for item in classes.project_classes(self.outline, cls):
             for node in item.scope.module.loads(attribute):
                 function = item.scope.module.scope_of(node).enclosing_function()
@@ -518,17 +500,6 @@ def is_mutable(value: Value) -> bool:
     if isinstance(value, Collection):
         return isinstance(value.node, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
     return _is_made_plain(value) or _made_by(value) in TENSORS
-
-
-def _is_object_list(value: ast.expr) -> bool:
-    if isinstance(value, ast.ListComp | ast.DictComp):
-        return any(isinstance(n, ast.Call) and last_name(n.func) in READING for n in ast.walk(value.generators[0].iter))
-    if not isinstance(value, ast.Call):
-        return False
-    name = last_name(value.func)
-    if name in ("list", "sorted", "dict"):
-        return any(isinstance(n, ast.Call) and last_name(n.func) in READING for a in value.args for n in ast.walk(a))
-    return name in READING_WHOLE
 
 
 def _made_by(value: Value) -> str:

@@ -58,7 +58,7 @@ if __name__ == "__main__":
 
 ## What it does not see
 - How large it is.
-- Lists that are put together elsewhere and handed over.
+- Lists that another function puts together, or that are handed over.
 
 ## How to silence it
 It is an opinion and off by default: it speaks where it is named, as in `extend-select = TMP906`. Write `# noqa: TMP906`
@@ -81,7 +81,7 @@ def object_list_dataset(module: Module, model: Model) -> Iterator[Finding]:
     for cls in model.datasets.of(module):
         if model.datasets.are_used_in_parent_alone(cls):
             continue
-        for node, attribute in model.object_state.object_lists(cls):
+        for node, attribute in model.object_lists.of(cls):
             message = (
                 f"{cls.scope.name} keeps Python objects in self.{attribute}, whose reference counts make every "
                 "worker copy them: keep an array, a tensor or an Arrow table"
