@@ -202,6 +202,10 @@ class _Flow:
         elif isinstance(parent, ast.Dict):
             if any(value is node for value in parent.values):
                 self._go(parent, place)
+        elif isinstance(parent, ast.ListComp | ast.GeneratorExp) and parent.elt is node:
+            flat = _flattened(parent)
+            if flat is not None:
+                self._go(flat, place)
         elif isinstance(parent, ast.NamedExpr):
             self._go(parent, place)
             self._bound(parent.target, place)
@@ -301,6 +305,8 @@ class _Flow:
             self._go(whole, place)
         elif isinstance(whole, ast.DictComp) and _numbers(part.iter, part.target, whole.value):
             self._go(whole, place._replace(is_number=True))
+        elif isinstance(whole, ast.DictComp) and _numbers(part.iter, part.target, whole.key):
+            self._go(whole, place)
         return ""
 
     # statements
@@ -326,6 +332,8 @@ class _Flow:
                 target = node.targets[0].value
                 if _counts(node.value, target) or _numbers(loop.iter, loop.target, node.value):
                     self._bound(target, place._replace(is_number=True))
+                elif _numbers(loop.iter, loop.target, node.targets[0].slice) and _mentions(node.value, bound):
+                    self._bound(target, place)
             elif isinstance(node, ast.Yield | ast.YieldFrom):
                 if dataset and method == "__iter__":
                     return dataset
@@ -409,6 +417,18 @@ class _Flow:
             if isinstance(arguments.call, ast.Call):
                 self._go(arguments.call, place, f"{scope.name}()", arguments.frame.module, place.part)
         return ""
+
+
+def _flattened(lists: ast.expr) -> ast.AST | None:
+    """The call that makes one list of a comprehension's lists: `chain(*lists)`, `sum(lists, [])`."""
+    node, call = lists, up(lists)
+    if isinstance(call, ast.Starred):
+        node, call = call, up(call)
+    if not isinstance(call, ast.Call) or call.args[:1] != [node]:
+        return None
+    name = last_name(call.func)
+    is_sum = name == "sum" and len(call.args) == 2
+    return call if is_sum or name == ("from_iterable" if node is lists else "chain") else None
 
 
 def _part_of(target: ast.expr, part: int | None) -> ast.expr:

@@ -131,6 +131,12 @@ OPENERS: dict[str, Opener] = {
 }
 
 PATHS = ("pathlib.Path", "pathlib.PosixPath", "operator.truediv()", "upath.UPath", "anyio.Path")
+STREAMS = frozenset(
+    f"sys.{name}{inner}"
+    for name in ("stdin", "stdout", "stderr", "__stdout__", "__stderr__")
+    for inner in ("", ".buffer")
+)
+_STREAM = Opener("standard stream", forks=True)
 _FILE = OPENERS["builtins.open"]
 _ARCHIVE_OF_ARRAYS = Opener("npz archive")
 _MODES = frozenset("r rb rt r+ rb+ r+b w wb wt w+ wb+ w+b a ab at a+ ab+ a+b x xb".split())
@@ -151,16 +157,9 @@ class Handle(NamedTuple):
     """A value that is an open resource, or hangs on one."""
 
     opener: Opener
-    opened: Result
-    """The call that opened it."""
-
-    @property
-    def node(self) -> ast.AST:
-        return self.opened.arguments.call
-
-    @property
-    def module(self) -> Module:
-        return self.opened.arguments.frame.module
+    node: ast.AST
+    """The call that opened it, or where it is named."""
+    module: Module
 
 
 class Openers:
@@ -174,10 +173,12 @@ class Openers:
             return
         if isinstance(value, Member):
             yield from self._through(value.owner, value.name, depth)
+        elif isinstance(value, External) and value.name in STREAMS:
+            yield Handle(_STREAM, value.node, value.module)
         elif isinstance(value, Result):
             opener = self._opener(value)
             if opener is not None:
-                yield Handle(opener, value)
+                yield Handle(opener, value.arguments.call, value.arguments.frame.module)
             elif isinstance(value.callee, Member):
                 yield from self._through(value.callee.owner, value.callee.name, depth)
             elif value.name in WRAPPERS:
@@ -290,7 +291,7 @@ def is_open(handle: Handle, uses: Sequence[ast.AST]) -> bool:
             if isinstance(outer, ast.With | ast.AsyncWith) and any(
                 item.optional_vars is not None and dotted(item.optional_vars) == stack for item in outer.items
             ):
-                return _is_inside(uses, outer)
+                return _is_taken_over(stack, outer, module) or _is_inside(uses, outer)
         holder = up(holder)
     targets = holder.targets if isinstance(holder, ast.Assign) else [getattr(holder, "target", None)]
     names = {dotted(target) for target in targets if isinstance(target, ast.Name | ast.Attribute)}
@@ -314,6 +315,14 @@ def is_open(handle: Handle, uses: Sequence[ast.AST]) -> bool:
             if is_entered and module.scope_of(read).enclosing_function() is function:
                 return _is_inside(uses, up(up(read) or read))
     return True
+
+
+def _is_taken_over(stack: str, block: ast.With | ast.AsyncWith, module: Module) -> bool:
+    """Whether `pop_all()` moves what a stack would close at the block's end to another one."""
+    return any(
+        isinstance(call.func, ast.Attribute) and dotted(call.func.value) == stack and _is_inside((call,), block)
+        for call in module.calls.get("pop_all", ())
+    )
 
 
 def _is_inside(nodes: Sequence[ast.AST], block: ast.AST | None) -> bool:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
-from flake8_torchmp.semantics.module import Module, ancestors, dotted, position, up
+from flake8_torchmp.semantics.module import Module, ancestors, dotted, last_name, position, up
 from flake8_torchmp.semantics.values import Constant, Hop, Instance, Value
 
 from .apis import Api
-from .crossings import Crossings
+from .crossings import Crossing, Crossings
 from .datasets import UNSEEN_LOADER, Datasets
 from .holdings import Holding, Holdings
 from .lifetimes import Lifetimes
@@ -70,6 +70,15 @@ class OpenResource(NamedTuple):
         return f"the {self.opener.text} that {kept} keeps open" if kept else f"an open {self.opener.text}"
 
     @property
+    def is_opened_by_process(self) -> bool:
+        """Whether a method of the process object that keeps it opens it."""
+        owners = self.held.holding.owners
+        if self.held.role != "object" or not owners:
+            return False
+        scope = self.module.scope_of(self.node).enclosing_class()
+        return scope is not None and scope.place == owners[-1].cls.scope.place
+
+    @property
     def reason(self) -> str:
         """Why it cannot go to workers, by what applies under the start methods."""
         reasons = [f"cannot be pickled ({self.pickled_under})"] if self.pickled_under else []
@@ -123,7 +132,7 @@ class Resources:
                 values = list(self.evaluator.elements(tuple(values)))
             place = (crossing.source.node, crossing.source.frame.module, crossing.text)
             for holding in self.holdings.of(values):
-                if _is_stored_later(holding, crossing.call, module):
+                if _is_stored_later(holding, crossing.call, module) or _is_known_from_making(holding, crossing):
                     continue
                 is_of_dataset = role == "dataset" or any(self.datasets.is_dataset(o.cls) for o in holding.owners)
                 uses = (crossing.call, *holding.uses)
@@ -208,6 +217,16 @@ def is_in_memory(node: ast.AST, evaluator: Evaluator, module: Module) -> bool:
         return False
     values = evaluator.values(node.args[0], evaluator.frame_at(node, module))
     return any(isinstance(value, Constant) and value.value == ":memory:" for value in values)
+
+
+def _is_known_from_making(holding: Holding, crossing: Crossing) -> bool:
+    """Whether `process.start()` hands over what the object's own methods store: told where the object is made."""
+    if crossing.parameter.role != "object" or last_name(crossing.call.func) != "start":
+        return False
+    if not holding.owners or holding.owners[0].arguments is None or holding.node is None or holding.module is None:
+        return False
+    scope = holding.module.scope_of(holding.node).enclosing_class()
+    return scope is not None and scope.place == holding.owners[0].cls.scope.place
 
 
 def _is_stored_later(holding: Holding, call: ast.Call, module: Module) -> bool:

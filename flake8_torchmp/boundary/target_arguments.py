@@ -36,6 +36,12 @@ MAPPING = frozenset(("Pool.map", "Pool.map_async", "Pool.imap", "Pool.imap_unord
 """What calls its function with one argument, whatever that is."""
 
 
+PATHS = frozenset(f"os.path.{name}" for name in "abspath basename dirname expanduser join realpath".split()) | {
+    "pathlib.Path",
+}
+"""Calls that give one path, of which a target would get the letters."""
+
+
 class BadArguments(NamedTuple):
     kind: str
     """comma, called, fit"""
@@ -110,7 +116,10 @@ class TargetArguments:
             return False
         if isinstance(node, ast.Name) and self._counts(node, source):
             return True
-        return all(self._is_single(value) for value in self.evaluator.of(source))
+        is_name = isinstance(node, ast.Name | ast.Attribute)
+        return all(
+            self._is_single(value) or (is_name and self._is_mapping(value)) for value in self.evaluator.of(source)
+        )
 
     def _counts(self, node: ast.Name, source: Source) -> bool:
         """The variable of `for rank in range(n)`."""
@@ -135,8 +144,14 @@ class TargetArguments:
             )
             return known and not any(classes.find_method(self.evaluator, value.cls, name) for name in methods)
         if isinstance(value, Result):
-            return mp_name(value.callee) in PRIMITIVES - {"Array"}
+            return value.name in PATHS or mp_name(value.callee) in PRIMITIVES - {"Array"}
         return isinstance(value, Text | Function | Class | Method | Partial | ModuleValue)
+
+    def _is_mapping(self, value: Value) -> bool:
+        """A dict, of which a target would get the keys."""
+        if not isinstance(value, Collection) or value.kind != "dict":
+            return False
+        return not value.complete or any(True for _ in self.evaluator.items(value))
 
     # what fits
 

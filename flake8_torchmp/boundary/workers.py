@@ -28,6 +28,8 @@ RANKS = ("process", "spawn")
 TARGETS = (*RANKS, "task")
 SAMPLE_METHODS = ("__getitem__", "__getitems__")
 ITERATION_METHODS = ("__iter__", "__next__")
+CONTEXT_METHODS = ("__enter__", "__exit__")
+ITERATING = frozenset("enumerate iter list map next set sorted sum tuple zip".split())
 MOST_FUNCTIONS = 400
 _TRAIN_TOGETHER = re.compile(rb"\b(?:" + "|".join(sorted(random_sources.DISTRIBUTED)).encode() + rb")\b")
 
@@ -344,6 +346,8 @@ class Workers:
                     yield function, receiver
             elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
                 yield from self._indexed(node, frame)
+            for expression, names in _implied(node):
+                yield from self._run_implicitly(expression, names, frame, receiver)
 
     def _called_values(self, callee: ast.expr, frame: Frame, scope: Scope, receiver: Value | None) -> Sequence[Value]:
         """What a call runs; for `self.reader.read()`, by all that the object is made with where need be."""
@@ -355,6 +359,26 @@ class Workers:
             return values
         known = self.evaluator.frame(scope, None, self.evaluator.frame_of(scope).closure, receiver)
         return self.evaluator.values(callee, self.evaluator.frame_in(scope.module.scope_of(callee), known))
+
+    def _run_implicitly(
+        self, expression: ast.expr, names: Sequence[str], frame: Frame, receiver: Value | None
+    ) -> Iterator[tuple[Function, Value | None]]:
+        """`for x in reader:` runs the `__iter__` of an object of the project, `with` its `__enter__`."""
+        scope = frame.scope
+        if not any(map(self.outline.codebase.may_define, names)):
+            return
+        if isinstance(expression, ast.Call):
+            if not may_run_project(self.outline, expression.func, scope.module):
+                return
+        elif not isinstance(expression, ast.Name | ast.Attribute):
+            return
+        inner = self.outline.frame_in(scope.module.scope_of(expression), frame)
+        for value in self._called_values(expression, inner, scope, receiver):
+            for name in names if isinstance(value, Instance) else ():
+                assert isinstance(value, Instance)
+                method = classes.find_method(self.outline, value.cls, name)
+                if method is not None:
+                    yield method, value
 
     def _indexed(self, node: ast.Subscript, frame: Frame) -> Iterator[tuple[Function, Value | None]]:
         """`self.source[i]` runs the `__getitem__` of an object that the receiver keeps."""
@@ -401,6 +425,18 @@ class Workers:
             method = classes.find_method(self.outline, receiver.cls, node.attr)
             if method is not None and is_property(method.scope):
                 yield method
+
+
+def _implied(node: ast.AST) -> Iterator[tuple[ast.expr, Sequence[str]]]:
+    """The expressions of a statement, comprehension or call on which it runs methods that it does not name."""
+    if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+        yield node.iter, ITERATION_METHODS
+    elif isinstance(node, ast.YieldFrom):
+        yield node.value, ITERATION_METHODS
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        yield from ((item.context_expr, CONTEXT_METHODS) for item in node.items)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ITERATING:
+        yield from ((argument, ITERATION_METHODS) for argument in node.args)
 
 
 def is_property(scope: Scope) -> bool:

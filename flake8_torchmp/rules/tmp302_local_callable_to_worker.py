@@ -92,8 +92,7 @@ if __name__ == "__main__":
 ## What it does not see
 - Ways that the source does not show: `setattr` with a computed name, a registry that is asked by name, decorators and
   classes of installed packages. A decorator that cannot be seen is taken to keep the name.
-- A class or function that is made without a class or def statement, as by `type(...)` or `collections.namedtuple`
-  inside a function.
+- A class that is made by `type(...)` inside a function, or whose maker is given another name than its variable.
 - A module-level name that is given to another function or class later, so that pickle finds the wrong one.
 - A local function that its function declares `global`: it is found by name under fork and nowhere else.
 - A `__getstate__` whose result is computed in ways that cannot be read is trusted to drop what must not be pickled.
@@ -110,10 +109,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.made_classes import class_maker
 from flake8_torchmp.boundary.model import HandedOver, Model
 from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.values import Class, Function, Instance, Method
+from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Result
 
 from . import rule
 
@@ -140,9 +140,28 @@ def _judge(handed: HandedOver, model: Model) -> Iterator[Finding]:
     elif isinstance(value, Instance) and value.cls.is_local and not _is_renamed(value.cls):
         name = f"class {value.cls.scope.name} is local to {_owner(value.cls)}"
         yield _finding(handed, value.cls, name, "define it at module level", model)
+    elif (maker := class_maker(value)) is not None and (owner := _function_around(maker)):
+        yield _made_by_call(handed, maker, owner, model)
     elif isinstance(value, Method) and isinstance(value.receiver, Class) and value.receiver.is_local:
         name = f"class {value.receiver.scope.name} is local to {_owner(value.receiver)}"
         yield _finding(handed, value.receiver, name, "define it at module level", model)
+
+
+def _function_around(maker: Result) -> str:
+    """The function that a call is made in, in words."""
+    scope = maker.arguments.frame.module.scope_of(maker.arguments.call).enclosing_function()
+    return f"{scope.name}()" if scope is not None else ""
+
+
+def _made_by_call(handed: HandedOver, maker: Result, owner: str, model: Model) -> Finding:
+    """An object of a class that a call makes: `Job = namedtuple("Job", "size")`."""
+    call, module = maker.arguments.call, maker.arguments.frame.module
+    message = (
+        f"the class made here is local to {owner}, reaches workers through {handed.place[2]} and cannot be pickled "
+        f"({model.pickled_under(handed)}): make it at module level"
+    )
+    cause = f"{module.path}:{getattr(call, 'lineno', 1)}"
+    return model.finding("TMP302", message, call, module, model.steps(handed.way, handed.place), cause)
 
 
 def _is_method(value: Function) -> bool:

@@ -3,7 +3,8 @@
 ## What happens
 Handed over as an argument, an open resource has to be pickled: by `Process` under spawn and forkserver (Windows,
 macOS, Linux from Python 3.14 on), by pools and executors always. Files, `h5py.File`, database connections and
-archives cannot be. The same goes for an object that keeps one, and for a bound method of such an object.
+archives cannot be, nor can `sys.stdout` and its like. The same goes for an object that keeps one, and for a bound
+method of such an object. What a `Process` subclass opens itself is reported there.
 
 Kept in a module-level variable that worker code reads, it is inherited under fork: all workers share one file offset
 or one connection with the parent and take each other's data. A spawned worker imports the module and opens its own,
@@ -83,6 +84,8 @@ from . import rule
 def open_resource_to_worker(module: Module, model: Model) -> Iterator[Finding]:
     for found in model.resources.in_arguments(module):
         node, place, text = found.held.place
+        if found.is_opened_by_process:
+            node, place = found.node, found.module
         message = (
             f"{found.what} reaches workers through {text} and cannot be pickled ({found.pickled_under}): "
             f"hand over its path and open it there"

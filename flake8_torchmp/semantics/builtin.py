@@ -295,8 +295,39 @@ def _adds_by_library(evaluator: Evaluator, value: Instance) -> bool:
     return bool(classes.library_bases(evaluator, value.cls))
 
 
+OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "__add__",
+    ast.BitAnd: "__and__",
+    ast.BitOr: "__or__",
+    ast.Div: "__truediv__",
+    ast.FloorDiv: "__floordiv__",
+    ast.LShift: "__lshift__",
+    ast.MatMult: "__matmul__",
+    ast.Mult: "__mul__",
+    ast.RShift: "__rshift__",
+}
+"""By operator, the method that classes of pipelines, paths and datasets define to be put together by it."""
+
+
+def _operated(evaluator: Evaluator, node: ast.BinOp, lefts: tuple[Value, ...], frame: Frame) -> Iterator[Value]:
+    """What an operator gives that the class of its left side defines: `pipeline | step`."""
+    name = OPERATORS.get(type(node.op), "")
+    owners = [value for value in lefts if isinstance(value, Instance)]
+    if not owners or not name or not evaluator.codebase.may_define(name):
+        return
+    right = evaluator.without_first(evaluator.operands(node, frame))
+    for owner in owners:
+        method = classes.find_method(evaluator, owner.cls, name)
+        if method is not None:
+            yield from evaluator.result(Method(owner, method), right)
+
+
 def binary(evaluator: Evaluator, node: ast.BinOp, frame: Frame) -> Iterator[Value]:
     lefts = evaluator.values(node.left, frame)
+    operated = tuple(_operated(evaluator, node, lefts, frame))
+    if operated:
+        yield from operated
+        return
     if isinstance(node.op, ast.Add | ast.BitOr) and any(isinstance(v, Collection) for v in lefts):
         rights = evaluator.values(node.right, frame)
         entries = [Entry(key, item) for v in (*lefts, *rights) for key, item in evaluator.items(v)]

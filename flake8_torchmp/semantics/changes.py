@@ -138,7 +138,7 @@ def _extra(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra
 
 
 def _label(evaluator: Evaluator, key: ast.expr, frame: Frame) -> str:
-    """The text under which something is put into a dict; nothing where it is computed or up to the callers."""
+    """The one text under which something is put into a dict; nothing where it is computed or up to the callers."""
     if isinstance(key, ast.Name):
         scope = evaluator.scope_binding(key.id, frame.module.scope_of(key))
         bindings = scope.bindings[key.id] if scope is not None else []
@@ -147,8 +147,9 @@ def _label(evaluator: Evaluator, key: ast.expr, frame: Frame) -> str:
             return ""
     elif not isinstance(key, ast.Constant | ast.Attribute):
         return ""
-    keys = [value.value for value in evaluator.values(key, frame) if isinstance(value, Constant)]
-    return keys[0] if keys and isinstance(keys[0], str) else ""
+    values = evaluator.values(key, frame)
+    only = values[0].value if len(values) == 1 and isinstance(values[0], Constant) else None
+    return only if isinstance(only, str) else ""
 
 
 def _added(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra]:
