@@ -131,7 +131,10 @@ class Resources:
             if role == "values":
                 values = list(self.evaluator.elements(tuple(values)))
             place = (crossing.source.node, crossing.source.frame.module, crossing.text)
+            read_out = {value.key for value in values} if _is_read_out(crossing) else set()
             for holding in self.holdings.of(values):
+                if holding.value.key in read_out and not holding.owners:
+                    continue
                 if _is_stored_later(holding, crossing.call, module) or _is_known_from_making(holding, crossing):
                     continue
                 is_of_dataset = role == "dataset" or any(self.datasets.is_dataset(o.cls) for o in holding.owners)
@@ -217,6 +220,11 @@ def is_in_memory(node: ast.AST, evaluator: Evaluator, module: Module) -> bool:
         return False
     values = evaluator.values(node.args[0], evaluator.frame_at(node, module))
     return any(isinstance(value, Constant) and value.value == ":memory:" for value in values)
+
+
+def _is_read_out(crossing: Crossing) -> bool:
+    """Whether the call makes a tuple or dict of its own of what it is given: `Process(args=order.keys())`."""
+    return crossing.api.kind == "process" and crossing.parameter.keyword in ("args", "kwargs")
 
 
 def _is_known_from_making(holding: Holding, crossing: Crossing) -> bool:

@@ -54,6 +54,7 @@ COPIES = {
 }
 MAPPINGS = frozenset(("builtins.dict", "collections.OrderedDict", "types.MappingProxyType", "collections.Counter"))
 ATTRIBUTES_OF = frozenset("builtins.vars dataclasses.asdict attr.asdict attrs.asdict".split())
+REPLACING = frozenset("dataclasses.replace copy.replace attr.evolve attrs.evolve".split())
 STACKS = frozenset(("contextlib.ExitStack()", "contextlib.AsyncExitStack()"))
 ENTERING = frozenset(("enter_context", "enter_async_context"))
 RECORD_MAKERS = frozenset(("collections.namedtuple", "typing.NamedTuple", "dataclasses.make_dataclass"))
@@ -87,6 +88,9 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
     elif name in ("os.environ.get", "os.getenv") and len(arguments.positional) > 1:
         yield from (command_line.as_choice(value) for value in evaluator.of(arguments.positional[1]))
         yield Result(callee, arguments)
+    elif name in REPLACING and arguments.positional:
+        for value in evaluator.of(arguments.positional[0]):
+            yield _replaced(evaluator, value, arguments)
     elif name == "builtins.type" and len(arguments.positional) == 1:
         for value in evaluator.of(arguments.positional[0]):
             yield value.cls if isinstance(value, Instance) else UNKNOWN
@@ -96,6 +100,14 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
             yield value if kept else UNKNOWN
     else:
         yield Result(callee, arguments)
+
+
+def _replaced(evaluator: Evaluator, value: Value, arguments: Arguments) -> Value:
+    """A record with some of its fields replaced."""
+    if not isinstance(value, Instance) or value.arguments is None or not classes.is_record(evaluator, value.cls):
+        return UNKNOWN
+    names = list(classes.fields(evaluator, value.cls))
+    return Instance(value.cls, evaluator.replaced(value.arguments, names, evaluator.without_first(arguments)))
 
 
 def _partial(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -482,6 +482,16 @@ class Evaluator:
         key = (id(bound), id(later))
         if key not in self._derived:
             self._derived[key] = bound.before(later), bound, later
+        return self._derived[key][0]
+
+    def replaced(self, made: Arguments, names: Sequence[str], later: Arguments) -> Arguments:
+        """The arguments of a record of which a call replaces some fields; `names` are those of its fields."""
+        key = (-id(made), id(later))
+        if key not in self._derived:
+            both = Arguments(later.call, later.frame)
+            both.keywords = {**dict(zip(names, made.positional, strict=False)), **made.keywords, **later.keywords}
+            both.open_positional, both.open_keywords = made.open_positional, made.open_keywords
+            self._derived[key] = both, made, later
         return self._derived[key][0]
 
     def without_first(self, arguments: Arguments) -> Arguments:
