@@ -27,9 +27,11 @@ TIDYING = frozenset(
 """Calls whose failure changes no sample."""
 BLANK = frozenset("zeros ones full empty zeros_like ones_like full_like empty_like rand randn new tensor array".split())
 ASKING_SYSTEM = frozenset(
-    "sched_getaffinity cpu_count process_cpu_count getloadavg virtual_memory get_worker_info len int max min".split()
+    "sched_getaffinity cpu_count process_cpu_count getloadavg virtual_memory get_worker_info".split()
 )
-"""Calls that ask what the machine has or which worker this is, and what is done with the answer."""
+"""Calls that ask what the machine has, or which worker this is."""
+ANSWERING = ASKING_SYSTEM | {"len", "int", "max", "min"}
+"""And what is done with the answer."""
 
 
 def swallowing(scope: Scope) -> Iterator[ast.AST]:
@@ -46,9 +48,14 @@ def swallowing(scope: Scope) -> Iterator[ast.AST]:
             if not is_caught and node.finalbody and isinstance(node.finalbody[-1], ast.Return):
                 yield node.finalbody[-1]
         elif isinstance(node, ast.With) and not _is_harmless(node.body):
+            suppressing = scope.module.names_of("suppress")
             for item in node.items:
                 call = item.context_expr
-                if isinstance(call, ast.Call) and last_name(call.func) == "suppress" and any(map(_is_broad, call.args)):
+                if (
+                    isinstance(call, ast.Call)
+                    and last_name(call.func) in suppressing
+                    and any(map(_is_broad, call.args))
+                ):
                     yield call
 
 
@@ -92,7 +99,7 @@ def _leaves_marker(node: ast.Try) -> bool:
 
 def _asks_system(statement: ast.stmt) -> bool:
     names = {last_name(part.func) for part in ast.walk(statement) if isinstance(part, ast.Call)}
-    return isinstance(statement, ast.Assign) and bool(names) and names <= ASKING_SYSTEM
+    return isinstance(statement, ast.Assign) and bool(names & ASKING_SYSTEM) and names <= ANSWERING
 
 
 def _goes_on_silently(handler: ast.ExceptHandler, around: ast.Try, scope: Scope) -> bool:

@@ -11,11 +11,11 @@ from flake8_torchmp.semantics.calls import Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import facts_at
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.values import Constant, Source
+from flake8_torchmp.semantics.values import Constant, External, Source
 
 from .crossings import Crossings
 from .guards import mentions_platform
-from .methods import ALL, mp_name
+from .methods import ALL, CONTEXT_CLASSES, mp_name
 
 
 class MethodName(NamedTuple):
@@ -51,6 +51,16 @@ class MethodNames:
                         seen.add(key)
                         is_exception = len(named) > 1 and _is_picked(value.node, call)
                         yield self._named(value, call, frame, text, is_exception)
+        yield from self._by_classes(module)
+
+    def _by_classes(self, module: Module) -> Iterator[MethodName]:
+        """`ForkContext()`, `ForkProcess(…)`: classes that stand for a method, where there is one to find."""
+        for name, method in CONTEXT_CLASSES.items():
+            for call in module.calls_of(name) if method == "fork" else ():
+                frame = self.evaluator.frame_at(call, module)
+                if any(isinstance(v, External) and mp_name(v) == name for v in self.evaluator.values(call.func, frame)):
+                    step = Step(module.path, call.lineno, f"{name}()")
+                    yield MethodName(method, call, module, call, module, frame, f"{name}()", (step,), (), False)
 
     def _arguments(self, module: Module) -> Iterator[tuple[ast.Call, Frame, Source, str]]:
         for name in ("set_start_method", "get_context"):

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.values import Constant, External, Member, Result, Source, Value
+from flake8_torchmp.semantics.values import (
+    Constant,
+    External,
+    Function,
+    Member,
+    Method,
+    Result,
+    Source,
+    Value,
+)
 from flake8_torchmp.settings import START_METHODS, Settings
 
 from .apis import bare
@@ -165,13 +175,42 @@ def is_context(value: Value) -> bool:
 
 def asks_whether_set(evaluator: Evaluator, node: ast.AST, frame: Frame) -> bool:
     """Whether a test on the way to a node asks if a start method has been set: `get_start_method(allow_none=True)`."""
+    return any(
+        value.arguments.get(0, "allow_none") is not None if isinstance(value, Result) else True
+        for value in _asked_before(evaluator, node, frame)
+    )
+
+
+def asks_for_method(evaluator: Evaluator, node: ast.AST, frame: Frame) -> bool:
+    """Whether a test on the way to a node asks for the start method, which a child has set before."""
+    return any(True for _ in _asked_before(evaluator, node, frame))
+
+
+def _asked_before(evaluator: Evaluator, node: ast.AST, frame: Frame) -> Iterator[Value]:
+    """The start methods, and the contexts that hold them, which tests on the way to a node read."""
     for condition in conditions(node):
-        for part in ast.walk(condition.test):
-            if isinstance(part, ast.Name | ast.Call | ast.Attribute):
-                for value in evaluator.values(part, frame):
-                    if isinstance(value, Result) and mp_name(value.callee) == "get_start_method":
-                        if value.arguments.get(0, "allow_none") is not None:
-                            return True
-                    elif isinstance(value, External) and value.name.endswith("context._default_context"):
-                        return True
-    return False
+        for test, place in _behind(evaluator, condition.test, frame):
+            for part in ast.walk(test):
+                if isinstance(part, ast.Name | ast.Call | ast.Attribute):
+                    for value in evaluator.values(part, evaluator.frame_in(place.module.scope_of(part), place)):
+                        is_context = isinstance(value, External) and value.name.endswith("context._default_context")
+                        if is_context or (isinstance(value, Result) and mp_name(value.callee) == "get_start_method"):
+                            yield value
+
+
+def _behind(evaluator: Evaluator, test: ast.expr, frame: Frame) -> Iterator[tuple[ast.expr, Frame]]:
+    """A test, what the names in it are bound to, and what the project's functions return that it calls."""
+    yield test, frame
+    for part in ast.walk(test):
+        if isinstance(part, ast.Name):
+            scope = evaluator.scope_binding(part.id, frame.module.scope_of(part))
+            for binding in scope.bindings[part.id] if scope is not None else ():
+                if binding.kind in ("assign", "walrus") and binding.value is not None:
+                    yield binding.value, frame
+        elif isinstance(part, ast.Call):
+            for callee in evaluator.values(part.func, frame):
+                function = callee.function if isinstance(callee, Method) else callee
+                if isinstance(function, Function):
+                    for statement in function.scope.returns:
+                        if statement.value is not None:
+                            yield statement.value, evaluator.frame_of(function.scope)

@@ -45,6 +45,7 @@ from .streams import Streams
 from .target_arguments import TargetArguments
 from .timeline import Timeline
 from .unpicklables import Unpicklables
+from .worker_infos import WorkerInfos
 from .workers import Workers
 
 _TESTS = re.compile(r"test_.*\.py|.*_test\.py")
@@ -115,6 +116,7 @@ class Model:
         self.target_arguments = TargetArguments(self.evaluator, self.crossings)
         self.exceptions = Exceptions(self.evaluator, self.outline, self.workers)
         self.method_names = MethodNames(self.evaluator, self.crossings)
+        self.worker_infos = WorkerInfos(self.outline)
         self._handed_over: dict[str, list[HandedOver]] = {}
 
     def start_afresh(self) -> None:

@@ -454,13 +454,13 @@ class _Taint:
 
     def _is_info(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Call):
-            return _asks_for_info(node, self.module)
+            return _asks_for_info(node, self.module) or any(_gives_info(f.scope) for f, _ in self.called(node))
         if isinstance(node, ast.NamedExpr):
             return self._is_info(node.value)
         values = self._bound(node) if isinstance(node, ast.Name) else []
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             values = self._stored(node)
-        return any(isinstance(value, ast.Call) and _asks_for_info(value, self.module) for value in values)
+        return any(isinstance(value, ast.Call) and self._is_info(value) for value in values)
 
     def _bound(self, name: ast.Name) -> list[ast.expr]:
         scope = self.sharding.outline.scope_binding(name.id, self.module.scope_of(name))
@@ -666,6 +666,12 @@ def _asks_for_count_alone(scope: Scope) -> bool:
         isinstance(holder, ast.Attribute | ast.Compare | ast.If | ast.IfExp | ast.BoolOp | ast.UnaryOp)
         for holder in own
     )
+
+
+def _gives_info(scope: Scope) -> bool:
+    """Whether a function does nothing but hand out the worker's info."""
+    given = [statement.value for statement in scope.returns]
+    return len(given) == 1 and isinstance(given[0], ast.Call) and _asks_for_info(given[0], scope.module)
 
 
 def _asks_for_info(call: ast.Call, module: Module) -> bool:

@@ -147,6 +147,8 @@ class Starts:
         for callee in self.outline.values(node.func, frame):
             if self._is_start(callee) or (isinstance(callee, Unknown) and self._may_be_start(node.func)):
                 return True
+            if isinstance(callee, Partial) and isinstance(callee.callee, Unknown):
+                return True
             if self._with_loaders and self._consumes(callee, node, module):
                 return True
             function = self.function_of(callee)

@@ -17,8 +17,9 @@ from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition
 from flake8_torchmp.semantics.module import COMPREHENSIONS, Module, Place, Scope, body_nodes, last_name, position, up
-from flake8_torchmp.semantics.program_order import Mark, State, Walk, contradict, tests_of
+from flake8_torchmp.semantics.program_order import Mark, State, Walk, contradict, runs_once, tests_of
 from flake8_torchmp.semantics.values import (
+    Class,
     Constant,
     External,
     Function,
@@ -187,6 +188,8 @@ class Timeline:
             function = self.starts.function_of(callee)
             if function is not None and self.has_events(function):
                 return True
+            if isinstance(callee, Class) and classes.has_factories(self.outline, callee):
+                return True
         return False
 
     def has_events(self, function: Function) -> bool:
@@ -274,7 +277,8 @@ class _Run(Walk):
         name = mp_name(callee)
         methods = self.timeline.methods
         if name == "set_start_method":
-            if not any(CATCHING & caught for caught in self.caught):
+            is_again = any(mark.node is node for mark in state) and runs_once(node, frame.module)
+            if not is_again and not any(CATCHING & caught for caught in self.caught):
                 self._record(node, frame, state, None)
             arguments = self.evaluator.arguments(node, frame)
             kind = "forced" if is_forced(self.evaluator, arguments) else "set"
@@ -293,8 +297,20 @@ class _Run(Walk):
             return self._of_library(callee.name, node, frame, state)
         if isinstance(callee, Member):
             return self._of_member(callee, node, frame, state)
+        if isinstance(callee, Class):
+            return self._filled_in(callee, node, frame, state)
         if isinstance(callee, Unknown) and last_name(node.func) == "join" and not node.args:
             return frozenset(mark for mark in state if mark.kind != "thread")  # it may be any thread
+        return state
+
+    def _filled_in(self, cls: Class, node: ast.Call, frame: Frame, state: State) -> State:
+        """What the defaults of a record's fields make."""
+        for factory in classes.default_factories(self.evaluator, cls, self.evaluator.arguments(node, frame)):
+            if isinstance(factory, Function):
+                after = self.function(self.evaluator.frame_of(factory.scope), state)
+                state = state if after is None else after
+            elif mp_name(factory) in FIXING and self.timeline.methods.is_default(factory):
+                state = self._marked(state, "fixed", node, frame, f"{mp_name(factory)}()")
         return state
 
     def _is_default_context(self, node: ast.Call, frame: Frame) -> bool:

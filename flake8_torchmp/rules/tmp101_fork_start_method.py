@@ -79,6 +79,7 @@ pyproject.toml. The setting `torchmp-start-method` names the method that the mes
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.method_names import MethodName
@@ -93,8 +94,10 @@ from . import rule
 def fork_start_method(module: Module, model: Model) -> Iterator[Finding]:
     for named in model.method_names.of(module):
         if named.method == "fork" and not named.is_exception:
-            notes = model.imported(named.module) | {"method": model.settings.start_method}
-            repair = model.repair("another_start_method", named.node, named.module, **notes)
+            repair = None
+            if isinstance(named.node, ast.Constant):
+                notes = model.imported(named.module) | {"method": model.settings.start_method}
+                repair = model.repair("another_start_method", named.node, named.module, **notes)
             yield model.finding("TMP101", _message(named, model), named.node, named.module, named.way, repair=repair)
 
 

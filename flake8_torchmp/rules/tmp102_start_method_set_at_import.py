@@ -69,10 +69,10 @@ import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.guards import is_guarded
-from flake8_torchmp.boundary.methods import mp_name
+from flake8_torchmp.boundary.methods import asks_for_method, mp_name
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.flow import caught_around, conditions
+from flake8_torchmp.semantics.flow import caught_around
 from flake8_torchmp.semantics.module import Module, last_name
 from flake8_torchmp.semantics.values import Constant
 
@@ -114,7 +114,7 @@ def _may_repeat(call: ast.Call, module: Module, model: Model) -> bool:
         return True  # a forked child imports nothing
     if not CATCHING.isdisjoint(caught_around(call)) or is_guarded(model.evaluator, call, module):
         return True
-    return any("get_start_method" in ast.dump(condition.test) for condition in conditions(call))
+    return asks_for_method(model.evaluator, call, frame)
 
 
 def _runs_at_import(call: ast.Call, module: Module, model: Model) -> bool:

@@ -76,8 +76,8 @@ from flake8_torchmp.boundary.methods import asks_whether_set, mp_name
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.timeline import CATCHING, is_forced
 from flake8_torchmp.findings import Finding, Step
-from flake8_torchmp.semantics.flow import caught_around, conditions
-from flake8_torchmp.semantics.module import Module, dotted, last_name
+from flake8_torchmp.semantics.flow import caught_around
+from flake8_torchmp.semantics.module import Module
 
 from . import rule
 
@@ -89,8 +89,6 @@ def start_method_set_too_late(module: Module, model: Model) -> Iterator[Finding]
     for call in calls:
         moment = moments.get(id(call))
         before = [m for m in moment.before if m.kind in ("set", "forced", "fixed")] if moment is not None else []
-        if _runs_once(call, module):
-            before = [m for m in before if m.node is not call]
         if before:
             first = min(before, key=lambda m: (m.node is call, m.module is not module, getattr(m.node, "lineno", 0)))
             line = getattr(first.node, "lineno", 1)
@@ -124,24 +122,3 @@ def _can_fail(call: ast.Call, module: Module, model: Model) -> bool:
 def _runs_in_worker(call: ast.Call, module: Module, model: Model) -> bool:
     function = module.scope_of(call).enclosing_function()
     return function is not None and model.workers.runs(function)
-
-
-def _runs_once(call: ast.Call, module: Module) -> bool:
-    """Whether a test on the way reads a flag that the function sets, or the function's result is kept."""
-    function = module.scope_of(call).enclosing_function()
-    if function is None or isinstance(function.node, ast.Module | ast.ClassDef):
-        return False
-    if any(last_name(d.func if isinstance(d, ast.Call) else d) in _ONCE for d in _decorators(function.node)):
-        return True
-    read = {dotted(part) for test, _ in conditions(call) for part in ast.walk(test)} - {""}
-    return any(
-        isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store) and dotted(node) in read
-        for node in ast.walk(function.node)
-    )
-
-
-def _decorators(node: ast.AST) -> list[ast.expr]:
-    return node.decorator_list if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else []
-
-
-_ONCE = frozenset(("cache", "lru_cache", "run_once", "once"))

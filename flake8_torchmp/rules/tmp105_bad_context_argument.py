@@ -67,7 +67,7 @@ from flake8_torchmp.boundary.method_names import MethodName
 from flake8_torchmp.boundary.methods import is_context
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Repair
-from flake8_torchmp.semantics.flow import caught_around, conditions
+from flake8_torchmp.semantics.flow import Condition, caught_around, conditions
 from flake8_torchmp.semantics.module import Module, last_name
 from flake8_torchmp.semantics.values import Constant, Result, Value
 from flake8_torchmp.settings import START_METHODS
@@ -143,12 +143,20 @@ def _is_considered(named: MethodName) -> bool:
         return True
     return any(
         not named.method
-        or any(isinstance(p, ast.Constant) and p.value == named.method for p in ast.walk(test))
-        or (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.In | ast.NotIn) and not _is_text(test.left))
+        or any(isinstance(p, ast.Constant) and p.value == named.method for p in ast.walk(condition.test))
+        or _chooses(condition, named.method)
         for node in places
-        for test, _ in conditions(node)
+        for condition in conditions(node)
     )
 
 
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant)
+def _chooses(condition: Condition, method: str) -> bool:
+    """Whether a test asks if something is among others, and may so keep the name away."""
+    test, holds = condition
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.In | ast.NotIn):
+        return False
+    among = test.comparators[0]
+    if isinstance(among, ast.Tuple | ast.List | ast.Set) and all(isinstance(e, ast.Constant) for e in among.elts):
+        is_among = any(isinstance(e, ast.Constant) and e.value == method for e in among.elts)
+        return (is_among is isinstance(test.ops[0], ast.In)) is not holds
+    return not isinstance(test.left, ast.Constant)

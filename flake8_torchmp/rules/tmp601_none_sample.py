@@ -85,6 +85,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary import apis, samples
+from flake8_torchmp.boundary.missing_samples import missing_samples
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics import classes
@@ -104,7 +105,7 @@ def none_sample(module: Module, model: Model) -> Iterator[Finding]:
             if method is None:
                 continue
             frame = model.evaluator.frame(method.scope, None, method.closure, instance)
-            for missing in list(samples.missing_samples(model.evaluator, method, frame)):
+            for missing in list(missing_samples(model.evaluator, method, frame)):
                 if not samples.are_all_collated_by_default(model.crossings, instance.cls.scope):
                     break
                 name = f"{instance.cls.scope.name}.{method.scope.name}"

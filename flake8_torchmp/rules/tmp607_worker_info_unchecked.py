@@ -59,7 +59,7 @@ if __name__ == "__main__":
 ```
 
 ## What it does not see
-- An info that is handed on, by a function that returns it or as an argument.
+- An info that is handed on as an argument, or by a function that does more than return it.
 - Which test it is: where a function asks anything of the info itself, as in `if worker`, it counts as tested.
 - Functions that no dataset of the same module is seen to reach. A dataset whose loaders are all seen to have workers,
   and which nobody else asks for samples, is not reported.
@@ -73,34 +73,26 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any
 
 from flake8_torchmp.boundary import samples
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.flow import caught_around, conditions
-from flake8_torchmp.semantics.module import Module, dotted, last_name, up
-from flake8_torchmp.semantics.values import External
+from flake8_torchmp.semantics.module import Module
 
 from . import rule
 
 
 @rule("TMP607", "worker-info-unchecked")
 def worker_info_unchecked(module: Module, model: Model) -> Iterator[Finding]:
-    for call in module.calls_of("get_worker_info"):
-        values = model.outline.values(call.func, model.outline.frame_at(call, module))
-        if not any(isinstance(v, External) and v.name.endswith(".get_worker_info") for v in values):
-            continue
-        for use in _uses(call, module):
-            if {"AttributeError", "", "Exception"} & set(caught_around(use)) or _is_asked_before(use, module):
-                continue
-            if not _may_run_in_parent(use, module, model):
+    for uses in model.worker_infos.uses(module):
+        for use, place in uses:
+            if not _may_run_in_parent(use, place, model):
                 continue
             message = (
                 f"get_worker_info() is None outside of workers, with num_workers=0 too, so .{use.attr} fails there: "
                 "test it for None first"
             )
-            yield model.finding("TMP607", message, use, module)
+            yield model.finding("TMP607", message, use, place)
             break
 
 
@@ -115,43 +107,3 @@ def _may_run_in_parent(use: ast.AST, module: Module, model: Model) -> bool:
     datasets = list(model.datasets.of(module))
     own = [cls for cls in datasets if owner is not None and cls.scope is owner]
     return any(samples.may_be_sampled_in_parent(model.crossings, cls) for cls in own or datasets)
-
-
-def _is_asked_before(use: ast.AST, module: Module) -> bool:
-    """Whether a test on the way asks for the info once more: `if get_worker_info(): seed(get_worker_info().seed)`."""
-    names = module.names_of("get_worker_info")
-    return any(
-        isinstance(part, ast.Call) and last_name(part.func) in names
-        for condition in conditions(use)
-        for part in ast.walk(condition.test)
-    )
-
-
-def _uses(call: ast.Call, module: Module) -> list[ast.Attribute]:
-    """The attributes that are taken of the info, if nothing asks whether it is one."""
-    parent: Any = up(call)
-    if isinstance(parent, ast.Attribute):
-        return [parent]
-    if isinstance(parent, ast.Assign):
-        targets = parent.targets
-    elif isinstance(parent, ast.NamedExpr | ast.AnnAssign):
-        targets = [parent.target]
-    else:
-        return []
-    loads = [load for target in targets for load in _loads(target, module)]
-    holders = [up(load) for load in loads]
-    if isinstance(parent, ast.NamedExpr) or not all(isinstance(h, ast.Attribute | ast.Call) for h in holders):
-        return []
-    return [holder for holder in holders if isinstance(holder, ast.Attribute)]
-
-
-def _loads(target: ast.expr, module: Module) -> Iterator[ast.expr]:
-    """Where what an assignment binds is read: in the same function, for an attribute in the same class."""
-    name = dotted(target)
-    scope = module.scope_of(target)
-    around = scope.enclosing_class() if "." in name else scope.enclosing_function()
-    for load in module.loads(name.rpartition(".")[2]):
-        where = module.scope_of(load)
-        same = where.enclosing_class() if "." in name else where.enclosing_function()
-        if dotted(load) == name and same is around:
-            yield load

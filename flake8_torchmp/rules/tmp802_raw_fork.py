@@ -100,11 +100,25 @@ def _uses_torch(module: Module, model: Model) -> bool:
 def _executes(fork: ast.Call, module: Module) -> bool:
     """Whether the child runs another program, with nothing before it but calls to the system."""
     function = module.scope_of(fork).enclosing_function()
+    return any(
+        module.scope_of(call).enclosing_function() is function
+        and call.lineno >= fork.lineno
+        and _comes_first(call, fork)
+        for call in _executing(module)
+    )
+
+
+def _executing(module: Module) -> Iterator[ast.Call]:
+    """The calls that run another program, by themselves or first of all in a function of the module."""
     for name, calls in list(module.calls.items()):
         for call in calls if name.startswith("exec") and name not in ("exec", "execute") else ():
-            if module.scope_of(call).enclosing_function() is function and call.lineno >= fork.lineno:
-                before = [s for s in block_of(statement_of(call)) if s.lineno < call.lineno]
-                calls_before = [part for s in before for part in ast.walk(s) if isinstance(part, ast.Call)]
-                if all(dotted(part.func).startswith(("os.", "sys.")) or part is fork for part in calls_before):
-                    return True
-    return False
+            yield call
+            around = module.scope_of(call).enclosing_function()
+            if around is not None and _comes_first(call):
+                yield from module.calls_of(around.name)
+
+
+def _comes_first(call: ast.Call, fork: ast.Call | None = None) -> bool:
+    before = [s for s in block_of(statement_of(call)) if s.lineno < call.lineno]
+    calls_before = [part for s in before for part in ast.walk(s) if isinstance(part, ast.Call)]
+    return all(dotted(part.func).startswith(("os.", "sys.")) or part is fork for part in calls_before)

@@ -52,6 +52,12 @@ COPIES = {
     "itertools.chain": "list",
     "itertools.cycle": "list",
 }
+ELEMENT_OF = frozenset("builtins.next builtins.max builtins.min random.choice".split())
+"""Calls that give one of the elements of their only argument."""
+SAME_ELEMENTS = frozenset(
+    "tqdm.tqdm tqdm.auto.tqdm tqdm.autonotebook.tqdm tqdm.notebook.tqdm rich.progress.track itertools.islice".split()
+)
+"""What gives, one by one, the elements of its first argument."""
 MAPPINGS = frozenset(("builtins.dict", "collections.OrderedDict", "types.MappingProxyType", "collections.Counter"))
 ATTRIBUTES_OF = frozenset("builtins.vars dataclasses.asdict attr.asdict attrs.asdict".split())
 REPLACING = frozenset("dataclasses.replace copy.replace attr.evolve attrs.evolve".split())
@@ -82,6 +88,10 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
         yield from _copied(evaluator, COPIES[name], arguments)
     elif name in MAPPINGS:
         yield from _mapping(evaluator, arguments)
+    elif name in ELEMENT_OF and len(arguments.positional) == 1:
+        for value in evaluator.of(arguments.positional[0]):
+            is_list = isinstance(value, Collection) and value.kind != "dict"
+            yield from evaluator.elements((value,)) if is_list else (Result(callee, arguments),)
     elif name in ATTRIBUTES_OF and arguments.positional:
         for value in evaluator.of(arguments.positional[0]):
             yield as_mapping(evaluator, value, arguments)
@@ -213,6 +223,8 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
             yield from evaluator.of(default)
         elif not found:
             yield UNKNOWN
+    elif name in ("pop", "popleft") and owner.kind != "dict":
+        yield from evaluator.elements((owner,))
     elif name == "values":
         entries = tuple(Entry(None, item) for _, item in evaluator.items(owner))
         yield Collection("list", entries, owner.complete, arguments.call, arguments.frame.module)
@@ -254,6 +266,8 @@ def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
         yield from evaluator.elements(evaluator.of(sources[1]))
     elif name == "itertools.repeat" and sources:
         yield from evaluator.of(sources[0])
+    elif name in SAME_ELEMENTS and sources:
+        yield from evaluator.elements(evaluator.of(sources[0]))
     elif isinstance(value.callee, Function | Method):
         yield from _yielded(evaluator, value.callee, value.arguments)
     else:

@@ -483,6 +483,25 @@ def field_sources(evaluator: Evaluator, instance: Instance) -> Iterator[tuple[st
             yield name, source
 
 
+def has_factories(evaluator: Evaluator, cls: Class) -> bool:
+    """Whether making an object of a record class calls something for its fields."""
+    return is_record(evaluator, cls) and any(
+        isinstance(default, ast.Call) and any(k.arg in ("default_factory", "factory") for k in default.keywords)
+        for default, _ in fields(evaluator, cls).values()
+    )
+
+
+def default_factories(evaluator: Evaluator, cls: Class, arguments: Arguments) -> Iterator[Value]:
+    """What is called for the fields that an object of a record class is not given."""
+    if not is_record(evaluator, cls):
+        return
+    for index, (name, (default, owner)) in enumerate(fields(evaluator, cls).items()):
+        if isinstance(default, ast.Call) and arguments.get(index, name) is None and not arguments.is_open:
+            for keyword in default.keywords:
+                if keyword.arg in ("default_factory", "factory"):
+                    yield from evaluator.values(keyword.value, class_frame(evaluator, owner))
+
+
 def _field_default(evaluator: Evaluator, default: ast.expr, owner: Class) -> Iterator[Value]:
     frame = class_frame(evaluator, owner)
     if isinstance(default, ast.Call) and any(

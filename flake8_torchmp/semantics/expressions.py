@@ -159,6 +159,9 @@ def _unary(evaluator: Evaluator, node: ast.UnaryOp, frame: Frame) -> Iterator[Va
 
 
 def _compare(evaluator: Evaluator, node: ast.Compare, frame: Frame) -> Iterator[Value]:
+    if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
+        yield from _among(evaluator, node, frame)
+        return
     if len(node.ops) != 1 or type(node.ops[0]) not in COMPARISONS:
         yield UNKNOWN
         return
@@ -172,6 +175,22 @@ def _compare(evaluator: Evaluator, node: ast.Compare, frame: Frame) -> Iterator[
             chosen = command_line.is_choice(left) or command_line.is_choice(right)
             value = Constant(known, node, frame.module)
             yield command_line.as_choice(value) if chosen else value
+
+
+def _among(evaluator: Evaluator, node: ast.Compare, frame: Frame) -> Iterator[Value]:
+    """`mode in ("train", "val")`, where the others are written there."""
+    others = node.comparators[0]
+    elements = others.elts if isinstance(others, ast.Tuple | ast.List | ast.Set) else []
+    known = [element.value for element in elements if isinstance(element, ast.Constant)]
+    if not elements or len(known) != len(elements):
+        yield UNKNOWN
+        return
+    for left in evaluator.values(node.left, frame):
+        if not isinstance(left, Constant):
+            yield UNKNOWN
+            continue
+        value = Constant((left.value in known) is isinstance(node.ops[0], ast.In), node, frame.module)
+        yield command_line.as_choice(value) if command_line.is_choice(left) else value
 
 
 def _walrus(evaluator: Evaluator, node: ast.NamedExpr, frame: Frame) -> Iterator[Value]:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from . import classes
 from .calls import Frame
 from .evaluate import Evaluator
-from .flow import Condition, caught_around, facts, never_continues
-from .module import COMPREHENSIONS, FUNCTIONS, Module, Scope, children
+from .flow import Condition, caught_around, conditions, facts, never_continues
+from .module import COMPREHENSIONS, FUNCTIONS, Module, Scope, children, dotted, last_name
 from .values import Class, Function, Instance, Method, Partial, Value
 
 MOST_STEPS = 20_000
@@ -28,6 +28,8 @@ COUNTING = (
     *(ast.Call, ast.Import, ast.ImportFrom, ast.With, ast.AsyncWith, ast.For, ast.AsyncFor),
     *(*COMPREHENSIONS, ast.Starred, ast.YieldFrom, ast.Assign),
 )
+
+_ONCE = frozenset(("cache", "lru_cache", "run_once", "once"))
 
 Tests = frozenset[tuple[str, str, bool]]
 
@@ -65,7 +67,8 @@ class Walk:
         self._imported: set[str] = set()
         self._returns: list[list[State]] = []
         self._loops: list[list[State]] = []
-        self._tries: list[list[State]] = []
+        self._tries: list[tuple[list[State], ast.AST | None]] = []
+        """The states in which the try statements around may be left, and the last thing that each of them does."""
         self._running: set[Scope] = set()
         self._known: dict[tuple[int, State], State | None] = {}
         self._brought: dict[Scope, list[tuple[State, State]]] = {}
@@ -219,10 +222,8 @@ class Walk:
 
     def _is_excluded(self, condition: Condition, frame: Frame) -> bool:
         """Whether a test is known to come out the other way."""
-        opposite = Condition(condition.test, not condition.holds)
-        if self._is_main is frame.module:
-            return any(self.tells_main(fact, frame.module) for fact in facts(opposite))
-        if any(self.tells_main(fact, frame.module) for fact in facts(condition)):
+        elsewhere = Condition(condition.test, condition.holds is not (self._is_main is frame.module))
+        if any(self.tells_main(fact, frame.module) for fact in facts(elsewhere)):
             return True
         known = self.evaluator.truth(condition.test, frame) if frame.arguments is not None else None
         return known is not None and known is not condition.holds
@@ -253,11 +254,12 @@ class Walk:
         return self._block(node.orelse, frame, after)
 
     def _try(self, node: Any, frame: Frame, state: State) -> State | None:
-        self._tries.append([state])
+        last = node.body[-1]
+        self._tries.append(([state], last.value if isinstance(last, ast.Expr) else None))
         self.caught.append(set(caught_around(node.body[0])))
         after = self._block(node.body, frame, state)
         self.caught.pop()
-        reached = _join(self._tries.pop())
+        reached = _join(self._tries.pop()[0])
         if after is not None:
             after = self._block(node.orelse, frame, after)
         found = [after, *(self._block(handler.body, frame, reached) for handler in node.handlers)]
@@ -284,8 +286,8 @@ class Walk:
         for value in self.evaluator.values(expression, frame):
             method = classes.find_method(self.evaluator, value.cls, name) if isinstance(value, Instance) else None
             if method is not None and self.may_matter(method):
-                inner = self.evaluator.frame(method.scope, None, method.closure, value)
-                return self.function(inner, state) or state
+                after = self.function(self.evaluator.frame(method.scope, None, method.closure, value), state)
+                return state if after is None else after
         return state
 
     def _import(self, node: ast.Import | ast.ImportFrom, module: Module, state: State) -> State:
@@ -320,8 +322,9 @@ class Walk:
         if isinstance(node, ast.Call):
             before, state = state, self._call(node, frame, self.event(node, frame, state))
             if self._tries and state != before:
-                for collected in self._tries:
-                    collected.append(state)
+                for collected, last in self._tries:
+                    if node is not last:
+                        collected.append(state)
         elif isinstance(node, (*COMPREHENSIONS, ast.Starred, ast.YieldFrom)):
             state = self.event(node, frame, state)
         return state
@@ -357,6 +360,21 @@ class Walk:
         if isinstance(function, Function) and self.may_matter(function):
             return evaluator.enter(callee, arguments)
         return None
+
+
+def runs_once(node: ast.AST, module: Module) -> bool:
+    """Whether a test on the way reads a flag that the node's function sets, or the function's result is kept."""
+    function = module.scope_of(node).enclosing_function()
+    if function is None or not isinstance(function.node, FUNCTIONS):
+        return False
+    decorators = getattr(function.node, "decorator_list", ())
+    if any(last_name(d.func if isinstance(d, ast.Call) else d) in _ONCE for d in decorators):
+        return True
+    read = {dotted(part) for test, _ in conditions(node) for part in ast.walk(test)} - {""}
+    return any(
+        isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Store) and dotted(part) in read
+        for part in ast.walk(function.node)
+    )
 
 
 def tests_of(conditions: Iterable[Condition]) -> Tests:

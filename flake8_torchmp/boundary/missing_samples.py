@@ -1,0 +1,455 @@
+"""Where a dataset's method may give None instead of a sample, or inside one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import Frame, parameters, receiver_name
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import Condition, conditions, facts, never_continues, reaching
+from flake8_torchmp.semantics.module import (
+    FUNCTIONS,
+    Binding,
+    Change,
+    Module,
+    Scope,
+    ancestors,
+    body_nodes,
+    dotted,
+    last_name,
+    position,
+    up,
+)
+from flake8_torchmp.semantics.values import (
+    Class,
+    Constant,
+    Function,
+    Instance,
+    Method,
+    Result,
+    Unknown,
+    Value,
+    truth_of,
+)
+
+DEEPEST = 3
+
+
+class NoSample(NamedTuple):
+    """A place where a sample, or a part of one, is None."""
+
+    node: ast.AST
+    module: Module
+    text: str
+
+
+def missing_samples(evaluator: Evaluator, method: Function, frame: Frame) -> Iterator[NoSample]:
+    """Where a sample method, or a helper whose result it returns or yields, gives None."""
+    search = _Search(evaluator)
+    find = search.stream if method.scope.name == "__iter__" else search.function
+    yield from find(method.scope, frame, 0)
+
+
+class _Search:
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.seen: set[int] = set()
+
+    def function(self, scope: Scope, frame: Frame, depth: int) -> Iterator[NoSample]:
+        node: Any = scope.node
+        if id(scope) in self.seen or not isinstance(node, ast.FunctionDef) or scope.is_generator or is_stub(node):
+            return
+        self.seen.add(id(scope))
+        for statement in scope.returns:
+            if self._is_excluded(statement, scope, frame):
+                continue
+            if statement.value is None:
+                yield NoSample(statement, scope.module, f"{scope.name}() returns None")
+            else:
+                yield from self._expression(statement.value, scope, frame, statement, depth)
+        if not _leaves(node.body, lambda call: self._never_returns(call, frame)):
+            yield NoSample(node, scope.module, f"{scope.name}() can end without a return")
+
+    def stream(self, scope: Scope, frame: Frame, depth: int) -> Iterator[NoSample]:
+        """Where a generator, or one that it hands out, yields None."""
+        if id(scope) in self.seen or not isinstance(scope.node, ast.FunctionDef) or depth > DEEPEST:
+            return
+        self.seen.add(id(scope))
+        for node in body_nodes(scope.node, nested=False):
+            if not isinstance(node, ast.Yield | ast.YieldFrom | ast.Return):
+                continue
+            if isinstance(node, ast.Yield):
+                if not self._is_excluded(node, scope, frame):
+                    value = node.value or ast.copy_location(ast.Constant(None), node)
+                    yield from self._expression(value, scope, frame, node, depth)
+            elif isinstance(node.value, ast.Call) and isinstance(node, ast.YieldFrom) is scope.is_generator:
+                for inner in self._entered(node.value, scope, frame):
+                    if inner.scope.is_generator:
+                        yield from self.stream(inner.scope, inner, depth + 1)
+
+    def _entered(self, node: ast.Call, scope: Scope, frame: Frame) -> Iterator[Frame]:
+        """The project's functions that a call runs."""
+        for callee in self.evaluator.values(node.func, self.evaluator.frame_in(scope.module.scope_of(node), frame)):
+            if isinstance(callee, Function | Method):
+                inner = self.evaluator.enter(callee, self.evaluator.arguments(node, frame))
+                if inner is not None:
+                    yield inner
+
+    def _expression(
+        self, node: ast.expr, scope: Scope, frame: Frame, statement: ast.AST, depth: int
+    ) -> Iterator[NoSample]:
+        if isinstance(node, ast.Constant):
+            if node.value is None:
+                verb = "yields" if isinstance(statement, ast.Yield) else "returns"
+                yield NoSample(statement, scope.module, f"{scope.name}() {verb} None")
+        elif isinstance(node, ast.Tuple | ast.List):
+            for element in node.elts:
+                yield from self._expression(element, scope, frame, statement, depth)
+        elif isinstance(node, ast.Dict):
+            for value in node.values:
+                yield from self._expression(value, scope, frame, statement, depth)
+        elif isinstance(node, ast.IfExp):
+            for branch in (node.body, node.orelse):
+                if not self._is_excluded(branch, scope, frame):
+                    yield from self._expression(branch, scope, frame, statement, depth)
+        elif isinstance(node, ast.Call) and last_name(node.func) == "dict" and not node.args:
+            for keyword in node.keywords:
+                yield from self._expression(keyword.value, scope, frame, statement, depth)
+        elif isinstance(node, ast.Call):
+            yield from self._called(node, scope, frame, depth)
+        elif isinstance(node, ast.Subscript):
+            yield from self._of_inner(node, scope, frame, depth)
+        elif isinstance(node, ast.Name) and not self._is_asked_for(node.id, node):
+            yield from self._variable(node, scope, frame, statement, depth)
+
+    def _of_inner(self, node: ast.Subscript, scope: Scope, frame: Frame, depth: int) -> Iterator[NoSample]:
+        """`self.inner[index]`: the sample of another dataset, if nothing chooses which."""
+        names = list(parameters(scope.node))  # type: ignore[arg-type]
+        if scope.name != "__getitem__" or len(names) < 2 or dotted(node.slice) != names[1] or depth >= DEEPEST:
+            return
+        for value in self.evaluator.values(node.value, frame):
+            method = (
+                classes.find_method(self.evaluator, value.cls, "__getitem__") if isinstance(value, Instance) else None
+            )
+            if method is not None:
+                inner = self.evaluator.frame(method.scope, None, method.closure, value)
+                yield from self.function(method.scope, inner, depth + 1)
+
+    def _never_returns(self, node: ast.Call, frame: Frame, depth: int = 2) -> bool:
+        """Whether a call runs a function of the project that always raises."""
+        inner = self.evaluator.frame_in(frame.module.scope_of(node), frame)
+        callees = self.evaluator.values(node.func, inner)
+        functions = [callee.function if isinstance(callee, Method) else callee for callee in callees]
+        return bool(functions) and all(
+            isinstance(function, Function)
+            and isinstance(function.node, ast.FunctionDef)
+            and not function.scope.returns
+            and not function.scope.is_generator
+            and depth > 0
+            and _leaves(
+                function.node.body,
+                lambda call, around=function: self._never_returns(  # type: ignore[misc]
+                    call, self.evaluator.frame_of(around.scope), depth - 1
+                ),
+            )
+            for function in functions
+        )
+
+    def _called(self, node: ast.Call, scope: Scope, frame: Frame, depth: int) -> Iterator[NoSample]:
+        if depth >= DEEPEST:
+            return
+        for callee in self.evaluator.values(node.func, self.evaluator.frame_in(scope.module.scope_of(node), frame)):
+            if self._is_named_tuple(callee):
+                for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+                    yield from self._expression(argument, scope, frame, node, depth)
+            elif isinstance(callee, Function | Method):
+                inner = self.evaluator.enter(callee, self.evaluator.arguments(node, frame))
+                if inner is not None:
+                    yield from self.function(inner.scope, inner, depth + 1)
+
+    def _is_named_tuple(self, callee: Value) -> bool:
+        if isinstance(callee, Class):
+            return any(base.endswith("typing.NamedTuple") for base in classes.library_bases(self.evaluator, callee))
+        return isinstance(callee, Result) and callee.name in ("collections.namedtuple", "typing.NamedTuple")
+
+    def _variable(
+        self, node: ast.Name, scope: Scope, frame: Frame, statement: ast.AST, depth: int
+    ) -> Iterator[NoSample]:
+        if node.id not in scope.bindings or node.id in scope.global_names:
+            return
+        bindings = reaching(scope.bindings[node.id], node, scope, scope.module.scope_of(node))
+        known = {(ast.unparse(fact.test), fact.holds) for fact in _facts(statement)}
+        for binding in bindings:
+            if binding.kind not in ("assign", "unpack") or binding.value is None or depth > DEEPEST:
+                continue
+            others = [other for other in bindings if other is not binding]
+            if any(
+                all((ast.unparse(fact.test), fact.holds) in known for fact in _facts(other.node))
+                and not _may_be_cut_off(other, binding)
+                for other in others
+            ):
+                continue
+            if self._is_excluded(binding.node, scope, frame):
+                continue
+            if isinstance(binding.value, ast.Dict) and _is_filled_later(node.id, scope):
+                yield from self._kept(node.id, binding.value, scope, frame, statement, depth)
+                continue
+            if _is_looped_away(node.id, scope) or _is_replaced(binding, node, scope):
+                continue
+            if binding.path:
+                yield from self._unpacked(binding.value, binding.path, scope, frame, depth)
+            elif not isinstance(binding.value, ast.Name):
+                yield from self._expression(binding.value, scope, frame, statement, depth + 1)
+
+    def _unpacked(
+        self, node: ast.expr, path: tuple[int, ...], scope: Scope, frame: Frame, depth: int
+    ) -> Iterator[NoSample]:
+        """`box, points = self.detect(face)`, where a helper has None at that place of what it returns."""
+        if len(path) != 1 or path[0] < 0 or depth >= DEEPEST:
+            return
+        if isinstance(node, ast.Tuple) and isinstance(node.elts[path[0]], ast.Constant):
+            yield from self._expression(node.elts[path[0]], scope, frame, node, depth + 1)
+        for inner in self._entered(node, scope, frame) if isinstance(node, ast.Call) else ():
+            for statement in inner.scope.returns:
+                given = statement.value
+                if isinstance(given, ast.Tuple) and path[0] < len(given.elts):
+                    part = given.elts[path[0]]
+                    if isinstance(part, ast.Constant) and not self._is_excluded(statement, inner.scope, inner):
+                        yield from self._expression(part, inner.scope, inner, statement, depth + 1)
+
+    def _kept(
+        self, name: str, made: ast.Dict, scope: Scope, frame: Frame, statement: ast.AST, depth: int
+    ) -> Iterator[NoSample]:
+        """The entries of a dict that is filled step by step which can be None in the end."""
+        changes = [c for c in scope.module.changes.get(name, ()) if scope.module.scope_of(c.target) is scope]
+        if any(change.kind != "item" or not _is_plainly_set(change, made) for change in changes):
+            return
+        loads = [load for load in scope.module.loads(name) if scope.module.scope_of(load).enclosing_function() is scope]
+        if any(isinstance(up(load), ast.Call | ast.keyword) for load in loads):
+            return  # somebody else may fill it
+        sets: list[tuple[Any, Any, ast.AST]] = [
+            *((key, value, made) for key, value in zip(made.keys, made.values, strict=True)),
+            *((c.node.slice, c.value, c.node) for c in changes if isinstance(c.node, ast.Subscript)),
+        ]
+        known = {(ast.unparse(fact.test), fact.holds) for fact in _facts(statement)}
+        for index, (key, value, place) in enumerate(sets):
+            if not isinstance(key, ast.Constant) or self._is_excluded(place, scope, frame):
+                continue
+            later = [p for k, _, p in sets[index + 1 :] if isinstance(k, ast.Constant) and k.value == key.value]
+            before = known | {(ast.unparse(fact.test), fact.holds) for fact in _facts(place)}
+            tests = [[f for f in _facts(p) if (ast.unparse(f.test), f.holds) not in before] for p in later]
+            if len(later) > 1 or [] in tests:
+                continue
+            if any(isinstance(n, ast.Name) and n.id == name for fs in tests for f in fs for n in ast.walk(f.test)):
+                continue  # `if sample["mask"] is None:`
+            if any(self._is_not_so(Condition(f.test, not f.holds), scope, frame) for fs in tests for f in fs):
+                continue
+            if isinstance(value, ast.Constant) and value.value is None:
+                yield NoSample(statement, scope.module, f"{scope.name}() returns None in it")
+                return
+            if isinstance(value, ast.Call | ast.Name | ast.IfExp) and not later:
+                yield from self._expression(value, scope, frame, statement, depth + 1)
+
+    def _is_asked_for(self, name: str, use: ast.AST) -> bool:
+        """Whether a test of a variable stands before it is returned."""
+        return any(
+            isinstance(part, ast.Name) and part.id == name for fact in _facts(use) for part in ast.walk(fact.test)
+        )
+
+    def _is_excluded(self, node: ast.AST, scope: Scope, frame: Frame) -> bool:
+        """Whether a place is known not to be reached, by what the dataset was made with."""
+        if self.evaluator.never(node, frame):
+            return True
+        return any(self._is_not_so(fact, scope, frame) for fact in _facts(node))
+
+    def _is_not_so(self, fact: Condition, scope: Scope, frame: Frame) -> bool:
+        test, holds = fact
+        if _asks_for_range(test, scope):
+            return True
+        if isinstance(test, ast.Attribute) and dotted(test.value) == receiver_name(scope):
+            return all(truth_of(value) is not holds for value in self.evaluator.values(test, frame))
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.left, ast.Attribute):
+            return False
+        other = test.comparators[0]
+        asks = isinstance(test.ops[0], ast.Is) if holds else isinstance(test.ops[0], ast.IsNot)
+        if not asks or not isinstance(other, ast.Constant) or other.value is not None:
+            return False
+        values = self.evaluator.values(test.left, frame)
+        return not any(isinstance(v, Unknown) or (isinstance(v, Constant) and v.value is None) for v in values)
+
+
+def is_stub(node: ast.FunctionDef) -> bool:
+    """Whether a function only stands for those of subclasses."""
+    for statement in node.body:
+        is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        if not isinstance(statement, ast.Pass | ast.Raise) and not is_text:
+            return False
+    return True
+
+
+def _facts(node: ast.AST) -> list[Condition]:
+    return [fact for condition in conditions(node) for fact in facts(condition)]
+
+
+def _asks_for_range(test: ast.expr, scope: Scope) -> bool:
+    """`if index >= len(self)`: a loader never asks for such a sample."""
+    names = set(parameters(scope.node)) - {"self"}  # type: ignore[arg-type]
+    return (
+        isinstance(test, ast.Compare)
+        and dotted(test.left) in names
+        and isinstance(test.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE)
+    )
+
+
+def _is_filled_later(name: str, scope: Scope) -> bool:
+    """Whether entries of a dict are put in, or taken out, after it was made."""
+    return any(
+        change.kind in ("item", "delete", "method")
+        for change in scope.module.changes.get(name, ())
+        if scope.module.scope_of(change.target) is scope
+    )
+
+
+def _is_plainly_set(change: Change, made: ast.Dict) -> bool:
+    """`sample["mask"] = value` behind the dict, in no loop or try."""
+    node = change.node
+    if (
+        not isinstance(node, ast.Subscript)
+        or not isinstance(node.slice, ast.Constant)
+        or position(node) < position(made)
+    ):
+        return False
+    if change.value is None or change.path:
+        return False
+    for above in ancestors(node):
+        if isinstance(above, FUNCTIONS):
+            break
+        if not isinstance(above, ast.If | ast.Assign | ast.AnnAssign | ast.With):
+            return False
+    return True
+
+
+def _is_looped_away(name: str, scope: Scope) -> bool:
+    """`image = None` before `while image is None:`, or before a loop that sets it where it is None."""
+    for node in body_nodes(scope.node):  # type: ignore[arg-type]
+        if isinstance(node, ast.While) and _names(node.test, name):
+            return True
+        if isinstance(node, ast.For) and any(
+            isinstance(test, ast.If) and ast.unparse(test.test) == f"{name} is None" and _sets(test.body, name)
+            for test in node.body
+        ):
+            return True
+    return False
+
+
+def _may_be_cut_off(binding: Binding, earlier: Binding) -> bool:
+    """Whether a handler goes on where what binds a variable fails, so that it keeps what it had before."""
+    within = list(ancestors(earlier.node))
+    name = binding.name
+    return any(
+        isinstance(above, ast.Try)
+        and above not in within
+        and any(binding.node is part for s in above.body for part in ast.walk(s))
+        and any(not never_continues(handler.body) and not _sets(handler.body, name) for handler in above.handlers)
+        for above in ancestors(binding.node)
+    )
+
+
+def _is_replaced(binding: Binding, use: ast.Name, scope: Scope) -> bool:
+    """Whether a test of a variable stands behind what binds it, and gives it something else: `if x is None: x = 0`."""
+    return any(
+        isinstance(node, ast.If)
+        and position(binding.node) < position(node) < position(use)
+        and _names(node.test, use.id)
+        and _sets(node.body, use.id)
+        for node in body_nodes(scope.node)  # type: ignore[arg-type]
+    )
+
+
+def _names(node: ast.AST, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
+
+
+def _sets(block: Sequence[ast.stmt], name: str) -> bool:
+    return any(isinstance(s, ast.Assign) and any(_names(target, name) for target in s.targets) for s in block)
+
+
+def _leaves(block: Sequence[ast.stmt], never_returns: Callable[[ast.Call], bool]) -> bool:
+    """Whether the end of a function's body is never reached."""
+    last = block[-1]
+    if isinstance(last, ast.While):
+        is_endless = isinstance(last.test, ast.Constant) and bool(last.test.value)
+        return is_endless and not any(_is_break_of(node, last) for node in ast.walk(last))
+    if isinstance(last, ast.For):
+        return _finds_the_part(last)
+    if isinstance(last, ast.If):
+        if last.orelse:
+            return _leaves(last.body, never_returns) and _leaves(last.orelse, never_returns)
+        return _leaves(last.body, never_returns) and _covers(last)
+    if isinstance(last, ast.With | ast.AsyncWith):
+        return _leaves(last.body, never_returns) and not any(map(_suppresses, last.items))
+    if isinstance(last, ast.Try):
+        handled = all(_leaves(handler.body, never_returns) for handler in last.handlers)
+        if last.finalbody and _leaves(last.finalbody, never_returns):
+            return True
+        return handled and (
+            _leaves(last.body, never_returns) or bool(last.orelse and _leaves(last.orelse, never_returns))
+        )
+    if isinstance(last, ast.Match):
+        return _is_exhaustive(last) and all(_leaves(case.body, never_returns) for case in last.cases)
+    if isinstance(last, ast.Assert):
+        return isinstance(last.test, ast.Constant) and not last.test.value
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and never_returns(last.value):
+        return True
+    return never_continues(block)
+
+
+def _suppresses(item: ast.withitem) -> bool:
+    return isinstance(item.context_expr, ast.Call) and last_name(item.context_expr.func) == "suppress"
+
+
+def _finds_the_part(loop: ast.For) -> bool:
+    """`for part in parts: if i < len(part): return part[i]`, with `i -= len(part)`: every index is in one of them."""
+    counted = {
+        target.id
+        for node in ast.walk(loop)
+        if isinstance(node, ast.AugAssign | ast.Assign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+        and any(isinstance(part, ast.Sub) for part in ast.walk(node))
+        and (isinstance(node, ast.AugAssign) or _mentions(node.value, target.id))
+    }
+    return any(
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Compare)
+        and never_continues(node.body)
+        and any(_mentions(node.test, name) for name in counted)
+        for node in loop.body
+    )
+
+
+def _mentions(node: ast.AST, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
+
+
+def _covers(last: ast.If) -> bool:
+    """`if a: return … elif not a: return …`: the second test is the first one's opposite."""
+    outer: Any = up(last)
+    if not isinstance(outer, ast.If) or last not in outer.orelse:
+        return False
+    opposite = ast.unparse(ast.UnaryOp(ast.Not(), outer.test))
+    return ast.unparse(last.test) == opposite
+
+
+def _is_exhaustive(match: ast.Match) -> bool:
+    last = match.cases[-1]
+    return last.guard is None and isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
+
+
+def _is_break_of(node: ast.AST, loop: ast.While) -> bool:
+    if not isinstance(node, ast.Break):
+        return False
+    return next(a for a in ancestors(node) if isinstance(a, (ast.While, ast.For, *FUNCTIONS))) is loop

@@ -1,0 +1,128 @@
+"""Where the info about the own worker is used, by whatever variable, property or helper it is got, and never tested."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from flake8_torchmp.semantics.calls import is_property
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import caught_around, conditions
+from flake8_torchmp.semantics.module import Module, Scope, ancestors, dotted, last_name, up
+from flake8_torchmp.semantics.values import External, Function, Method
+
+DEEPEST = 2
+CATCHING = frozenset(("AttributeError", "", "Exception", "BaseException"))
+
+
+class InfoUse(NamedTuple):
+    """An attribute that is taken of what may be None."""
+
+    node: ast.Attribute
+    module: Module
+
+
+class WorkerInfos:
+    def __init__(self, outline: Evaluator) -> None:
+        self.outline = outline
+
+    def uses(self, module: Module) -> Iterator[list[InfoUse]]:
+        """For each place that gets the info, where its attributes are taken without a test."""
+        for call in module.calls_of("get_worker_info"):
+            values = self.outline.values(call.func, self.outline.frame_at(call, module))
+            if any(isinstance(v, External) and v.name.endswith(".get_worker_info") for v in values):
+                yield from self._of(call, module, 0)
+
+    def _of(self, got: ast.expr, module: Module, depth: int) -> Iterator[list[InfoUse]]:
+        parent: Any = up(got)
+        if not isinstance(parent, ast.Return):
+            yield [
+                InfoUse(use, module)
+                for use in _uses(got, module)
+                if CATCHING.isdisjoint(caught_around(use)) and not _is_asked_before(use, got, module)
+            ]
+            return
+        function = module.scope_of(got).enclosing_function()
+        if function is None or len(function.returns) != 1 or any(conditions(got)) or depth == DEEPEST:
+            return
+        if any(isinstance(above, ast.Try) for above in ancestors(got)):
+            return
+        if is_property(function.node):  # type: ignore[arg-type]
+            yield [
+                InfoUse(use, module)
+                for use in _uses_of_property(function)
+                if CATCHING.isdisjoint(caught_around(use)) and not _is_asked_before(use, use.value, module)
+            ]
+            return
+        for path in self.outline.codebase.mentioning(function.name, function.module.path):
+            other = self.outline.codebase.module(path)
+            for call in other.calls_of(function.name) if other is not None else ():
+                assert other is not None
+                if any(self._is_call_of(value, function) for value in self._callees(call, other)):
+                    yield from self._of(call, other, depth + 1)
+
+    def _callees(self, call: ast.Call, module: Module) -> tuple[Any, ...]:
+        return self.outline.values(call.func, self.outline.frame_at(call, module))
+
+    @staticmethod
+    def _is_call_of(value: Any, function: Scope) -> bool:
+        value = value.function if isinstance(value, Method) else value
+        return isinstance(value, Function) and value.scope is function
+
+
+def _is_asked_before(use: ast.AST, got: ast.expr, module: Module) -> bool:
+    """Whether a test on the way asks for the info once more: `if get_worker_info(): seed(get_worker_info().seed)`."""
+    asked = got.func if isinstance(got, ast.Call) else got
+    names = {*module.names_of("get_worker_info"), last_name(asked)}
+    return any(
+        isinstance(part, ast.Call | ast.Attribute) and last_name(getattr(part, "func", part)) in names
+        for condition in conditions(use)
+        for part in ast.walk(condition.test)
+    )
+
+
+def _uses(got: ast.expr, module: Module) -> list[ast.Attribute]:
+    """The attributes that are taken of the info, if nothing asks whether it is one."""
+    parent: Any = up(got)
+    if isinstance(parent, ast.Attribute):
+        return [parent]
+    if isinstance(parent, ast.Assign):
+        targets = parent.targets
+    elif isinstance(parent, ast.NamedExpr | ast.AnnAssign):
+        targets = [parent.target]
+    else:
+        return []
+    loads = [load for target in targets for load in _loads(target, module)]
+    if isinstance(parent, ast.NamedExpr):
+        return []
+    return _taken(loads)
+
+
+def _uses_of_property(function: Scope) -> list[ast.Attribute]:
+    """The same for a property that gives it, within its class."""
+    owner = function.parent
+    return _taken(
+        load
+        for load in function.module.loads(function.name)
+        if isinstance(load, ast.Attribute) and function.module.scope_of(load).enclosing_class() is owner
+    )
+
+
+def _taken(loads: Iterator[ast.expr] | list[ast.expr]) -> list[ast.Attribute]:
+    holders = [up(load) for load in loads]
+    if not all(isinstance(holder, ast.Attribute | ast.Call) for holder in holders):
+        return []
+    return [holder for holder in holders if isinstance(holder, ast.Attribute)]
+
+
+def _loads(target: ast.expr, module: Module) -> Iterator[ast.expr]:
+    """Where what an assignment binds is read: in the same function, for an attribute in the same class."""
+    name = dotted(target)
+    scope = module.scope_of(target)
+    around = scope.enclosing_class() if "." in name else scope.enclosing_function()
+    for load in module.loads(name.rpartition(".")[2]):
+        where = module.scope_of(load)
+        same = where.enclosing_class() if "." in name else where.enclosing_function()
+        if dotted(load) == name and same is around:
+            yield load
