@@ -11,6 +11,7 @@ from flake8_torchmp.semantics.calls import Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import facts_at
 from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.narrowing import survives
 from flake8_torchmp.semantics.values import Constant, External, Source
 
 from .crossings import Crossings
@@ -42,7 +43,7 @@ class MethodNames:
     def of(self, module: Module) -> Iterator[MethodName]:
         seen: set[tuple[int, int]] = set()
         for call, frame, source, text in self._arguments(module):
-            values = self.evaluator.of(source)
+            values = [v for v in self.evaluator.of(source) if not isinstance(v, Constant) or _comes_along(v)]
             named = {value.value for value in values if isinstance(value, Constant) and value.value in ALL}
             for value in values:
                 if isinstance(value, Constant) and isinstance(value.value, str):
@@ -94,6 +95,11 @@ class MethodNames:
             passed,
             is_exception,
         )
+
+
+def _comes_along(value: Constant) -> bool:
+    """Whether no test on its way keeps a text from the call."""
+    return survives(value.value, [value.node, *(hop.node for hop in value.way)])
 
 
 def _is_picked(node: ast.AST, call: ast.Call) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import Condition, conditions, facts, never_continues, reaching
+from flake8_torchmp.semantics.flow import EXITS, Condition, conditions, facts, never_continues, reaching
 from flake8_torchmp.semantics.module import (
     FUNCTIONS,
     Binding,
@@ -347,14 +347,21 @@ def _is_looped_away(name: str, scope: Scope) -> bool:
 
 def _may_be_cut_off(binding: Binding, earlier: Binding) -> bool:
     """Whether a handler goes on where what binds a variable fails, so that it keeps what it had before."""
-    within = list(ancestors(earlier.node))
-    name = binding.name
-    return any(
-        isinstance(above, ast.Try)
-        and above not in within
-        and any(binding.node is part for s in above.body for part in ast.walk(s))
-        and any(not never_continues(handler.body) and not _sets(handler.body, name) for handler in above.handlers)
-        for above in ancestors(binding.node)
+    for above in ancestors(binding.node):
+        if any(above is other for other in ancestors(earlier.node)) or isinstance(above, ast.For | ast.While):
+            return False
+        if isinstance(above, ast.Try) and any(item in above.body for item in (binding.node, *ancestors(binding.node))):
+            return any(_goes_on_without(handler, binding.name) for handler in above.handlers)
+    return False
+
+
+def _goes_on_without(handler: ast.ExceptHandler, name: str) -> bool:
+    """Whether a handler neither leaves nor gives a variable something else."""
+    return not any(
+        isinstance(part, ast.Raise | ast.Return | ast.Continue | ast.Break)
+        or (isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store))
+        or (isinstance(part, ast.Call) and dotted(part.func) in EXITS)
+        for part in ast.walk(handler)
     )
 
 

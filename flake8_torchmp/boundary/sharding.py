@@ -9,7 +9,7 @@ from typing import Any
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame, has_receiver, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import conditions, facts, facts_at
+from flake8_torchmp.semantics.flow import Condition, conditions, facts, facts_at
 from flake8_torchmp.semantics.module import (
     COMPREHENSIONS,
     FUNCTIONS,
@@ -366,7 +366,26 @@ class _Taint:
             if isinstance(right, ast.Constant) and right.value is None:
                 return isinstance(test.ops[0], ast.Is | ast.Eq) is holds and self._is_info(test.left)
             return False
-        return not holds and self._is_info(test)
+        if not holds and self._is_info(test):
+            return True
+        return any(
+            taint._is_parent(*fact) for taint, told in self._told(test) for fact in facts(Condition(told, holds))
+        )
+
+    def _told(self, test: ast.expr) -> Iterator[tuple[_Taint, ast.expr]]:
+        """What a test comes down to: the value of its variable, the one result of its function or property."""
+        if isinstance(test, ast.Name):
+            bound = self._bound(test)
+            if len(bound) == 1 and isinstance(bound[0], ast.Compare):
+                yield self, bound[0]
+        functions = self.called(test)
+        if isinstance(test, ast.Attribute):
+            method = self._property(test)
+            functions = [(method, self.receiver)] if method is not None else []
+        for function, receiver in functions if len(functions) == 1 else ():
+            returned = [statement.value for statement in _returns(function)]
+            if len(returned) == 1 and isinstance(returned[0], ast.Compare):
+                yield _Taint(self.sharding, function, receiver), returned[0]
 
     def depends(self, node: ast.AST) -> bool:
         """Whether an expression has the worker's number or the count of workers in it."""
@@ -419,12 +438,17 @@ class _Taint:
 
     def _is_told_by_property(self, node: ast.Attribute) -> bool:
         """`self.shard`, where a property of that name asks who it is for."""
+        method = self._property(node)
+        return method is not None and self._answers(method, self.receiver)
+
+    def _property(self, node: ast.Attribute) -> Function | None:
+        """The property of the own object that an attribute is."""
         if not isinstance(self.receiver, Instance) or not isinstance(node.value, ast.Name):
-            return False
+            return None
         if node.value.id != receiver_name(self.scope):
-            return False
+            return None
         method = classes.find_method(self.sharding.outline, self.receiver.cls, node.attr)
-        return method is not None and is_property(method.scope) and self._answers(method, self.receiver)
+        return method if method is not None and is_property(method.scope) else None
 
     def _makes_generator(self, call: ast.Call) -> bool:
         name = last_name(call.func)
@@ -457,6 +481,8 @@ class _Taint:
             return _asks_for_info(node, self.module) or any(_gives_info(f.scope) for f, _ in self.called(node))
         if isinstance(node, ast.NamedExpr):
             return self._is_info(node.value)
+        if isinstance(node, ast.Attribute) and (method := self._property(node)) is not None:
+            return _gives_info(method.scope)
         values = self._bound(node) if isinstance(node, ast.Name) else []
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             values = self._stored(node)

@@ -72,14 +72,29 @@ class WorkerInfos:
 
 
 def _is_asked_before(use: ast.AST, got: ast.expr, module: Module) -> bool:
-    """Whether a test on the way asks for the info once more: `if get_worker_info(): seed(get_worker_info().seed)`."""
-    asked = got.func if isinstance(got, ast.Call) else got
-    names = {*module.names_of("get_worker_info"), last_name(asked)}
+    """Whether a test on the way asks for the info once more, by itself or by what reads it.
+
+    `if get_worker_info(): seed(get_worker_info().seed)`, `if self.in_worker: …`
+    """
+    names = {*_asking(module), last_name(got.func if isinstance(got, ast.Call) else got)}
     return any(
         isinstance(part, ast.Call | ast.Attribute) and last_name(getattr(part, "func", part)) in names
         for condition in conditions(use)
         for part in ast.walk(condition.test)
     )
+
+
+def _asking(module: Module) -> set[str]:
+    """The names by which a module asks for the info, those of its functions that do included."""
+    key = ("asking for worker info", module.tree)
+    if key not in module.memo:
+        names = set(module.names_of("get_worker_info"))
+        for _ in range(DEEPEST):
+            readers = {module.scope_of(load).enclosing_function() for name in names for load in module.loads(name)}
+            names |= {reader.name for reader in readers if reader is not None and not reader.name.startswith("__")}
+        module.memo[key] = names
+    known: set[str] = module.memo[key]
+    return known
 
 
 def _uses(got: ast.expr, module: Module) -> list[ast.Attribute]:

@@ -1,0 +1,64 @@
+"""What tests of a variable say about a constant in it: whether it is still there where the variable is read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from .flow import block_of, conditions, facts
+from .module import FUNCTIONS, ancestors, dotted, up
+
+
+def survives(value: object, way: Sequence[ast.AST]) -> bool:
+    """Whether a constant can come along a way, by the tests of the variables that it passes."""
+    return not any(_is_kept_away(value, node, way) for node in way if isinstance(node, ast.Name | ast.Attribute))
+
+
+def _is_kept_away(value: object, use: ast.Name | ast.Attribute, way: Iterable[ast.AST]) -> bool:
+    name = dotted(use)
+    if any(
+        _truth(fact.test, name, value) is (not fact.holds) for condition in conditions(use) for fact in facts(condition)
+    ):
+        return True
+    return any(
+        _truth(statement.test, name, value) is True
+        and _sets(statement.body, name)
+        and not any(statement in ancestors(node) for node in way)
+        for statement in _ifs_before(use)
+    )
+
+
+def _ifs_before(use: ast.AST) -> Iterator[ast.If]:
+    """The tests that stand before a use, on each way to it in its function."""
+    child: ast.AST | None = use
+    while child is not None and not isinstance(child, FUNCTIONS):
+        for statement in block_of(child) if isinstance(child, ast.stmt) else ():
+            if statement is child:
+                break
+            if isinstance(statement, ast.If):
+                yield statement
+        child = up(child)
+
+
+def _sets(block: list[ast.stmt], name: str) -> bool:
+    return any(isinstance(s, ast.Assign) and any(dotted(target) == name for target in s.targets) for s in block)
+
+
+def _truth(test: ast.expr, name: str, value: object) -> bool | None:
+    """What a test says where a variable has a value; None where it asks for something else."""
+    if dotted(test) == name:
+        return bool(value)
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return None
+    (operator,), left, right = test.ops, test.left, test.comparators[0]
+    if isinstance(operator, ast.In | ast.NotIn) and dotted(left) == name:
+        others = right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else []
+        known = [element.value for element in others if isinstance(element, ast.Constant)]
+        return (value in known) is isinstance(operator, ast.In) if others and len(known) == len(others) else None
+    if dotted(right) == name:
+        left, right = right, left
+    if dotted(left) != name or not isinstance(right, ast.Constant):
+        return None
+    if isinstance(operator, ast.Eq | ast.Is):
+        return bool(value == right.value)
+    return value != right.value if isinstance(operator, ast.NotEq | ast.IsNot) else None
