@@ -60,7 +60,8 @@ class ContextArguments:
                 source = self.evaluator.arguments(node, frame).get(0, "method")
                 if source is None or not any(mp_name(v) == name for v in self.evaluator.values(node.func, frame)):
                     continue
-                if any(is_context(value) for value in self.evaluator.of(source)):
+                values = self.evaluator.of(source)
+                if any(is_context(value) for value in values) and not _is_told_apart(source, values):
                     yield BadContext("object", "method", node, frame, name, source)
 
     def _of_api(self, call: Call) -> Iterator[BadContext]:

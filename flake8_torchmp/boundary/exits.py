@@ -42,6 +42,16 @@ def exits_in(scope: Scope, evaluator: Evaluator) -> Iterator[Exit]:
             yield found
 
 
+def is_caught_by_callers(found: Exit, scope: Scope, evaluator: Evaluator) -> bool:
+    """Whether an exit only raises, and whoever calls the function catches that."""
+    if found.text not in ("sys.exit()", "exit()", "quit()", "raise SystemExit"):
+        return False
+    calls = [arguments.call for arguments, _ in evaluator.callers.of(scope)]
+    return bool(calls) and all(
+        isinstance(call, ast.Call) and not CATCHING.isdisjoint(caught_around(call)) for call in calls
+    )
+
+
 def _has_words(module: Module) -> bool:
     key = ("exits",)
     if key not in module.memo:

@@ -210,7 +210,7 @@ class _Search:
         """`box, points = self.detect(face)`, where a helper has None at that place of what it returns."""
         if len(path) != 1 or path[0] < 0 or depth >= DEEPEST:
             return
-        if isinstance(node, ast.Tuple) and isinstance(node.elts[path[0]], ast.Constant):
+        if isinstance(node, ast.Tuple) and isinstance(node.elts[path[0]], ast.Constant | ast.Call):
             yield from self._expression(node.elts[path[0]], scope, frame, node, depth + 1)
         for inner in self._entered(node, scope, frame) if isinstance(node, ast.Call) else ():
             for statement in inner.scope.returns:

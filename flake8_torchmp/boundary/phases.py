@@ -17,6 +17,7 @@ from flake8_torchmp.semantics.module import (
     ancestors,
     body_nodes,
     last_name,
+    up,
 )
 from flake8_torchmp.semantics.values import Class, Function, Method
 
@@ -131,6 +132,10 @@ class Phases:
         for node in module.loads(self._name_in_use(scope)):
             if not any(item is scope.node for item in ancestors(node)) and self._names_function(node, scope, module):
                 yield self._place(node), module
+        if scope.name in MAKING and module is scope.module:
+            for node in module.loads("cls"):  # its class methods make objects, too
+                if isinstance(up(node), ast.Call) and module.scope_of(node).enclosing_class() is scope.parent:
+                    yield self._place(node), module
 
     def _only_decorates(self, path: str, scope: Scope) -> bool:
         """Whether a file uses a function at module level alone, as a decorator, going by its bytes."""

@@ -113,7 +113,7 @@ class Timeline:
                 self.starts.start_afresh()
                 run = _Run(self, known, self._idle[self.starts.look_from(root.module)])
                 state = run.module(root.module, frozenset(), is_main=is_main)
-                if root.is_function:
+                if root.is_function and not run.has_entered(root):
                     run.function(self.evaluator.frame_of(root), state)
         return known
 
@@ -207,7 +207,7 @@ class Timeline:
             for node in body_nodes(current.node):  # type: ignore[arg-type]
                 if isinstance(node, ast.Call) and not NAMES.isdisjoint(current.module.names_of(last_name(node.func))):
                     return True
-                is_loop = isinstance(node, (*LOOPS, *COMPREHENSIONS))
+                is_loop = isinstance(node, (*LOOPS, *COMPREHENSIONS, ast.Starred, ast.YieldFrom))
                 if with_loaders and is_loop and self.starts.may_iterate_loader(node, current.module):
                     return True
             for callee, _ in self.workers.callees(current, None):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics.calls import is_property
+from flake8_torchmp.semantics.calls import is_property, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import caught_around, conditions
 from flake8_torchmp.semantics.module import Module, Scope, ancestors, dotted, last_name, up
@@ -42,6 +42,7 @@ class WorkerInfos:
                 for use in _uses(got, module)
                 if CATCHING.isdisjoint(caught_around(use)) and not _is_asked_before(use, got, module)
             ]
+            yield from self._given(got, module)
             return
         function = module.scope_of(got).enclosing_function()
         if function is None or len(function.returns) != 1 or any(conditions(got)) or depth == DEEPEST:
@@ -61,6 +62,23 @@ class WorkerInfos:
                 assert other is not None
                 if any(self._is_call_of(value, function) for value in self._callees(call, other)):
                     yield from self._of(call, other, depth + 1)
+
+    def _given(self, got: ast.expr, module: Module) -> Iterator[list[InfoUse]]:
+        """Where a function takes attributes of it that it is handed to."""
+        for given in (got, *_names_of(got, module)):
+            call = up(given)
+            if not isinstance(call, ast.Call) or given not in call.args or _is_asked_before(call, got, module):
+                continue
+            for callee in self._callees(call, module):
+                function = callee.function if isinstance(callee, Method) else callee
+                if isinstance(function, Function) and not any(isinstance(a, ast.Starred) for a in call.args):
+                    names = list(parameters(function.node))
+                    place = call.args.index(given) + isinstance(callee, Method)
+                    yield [
+                        InfoUse(use, function.scope.module)
+                        for use in _uses_of_parameter(function.scope, names[place : place + 1])
+                        if CATCHING.isdisjoint(caught_around(use))
+                    ]
 
     def _callees(self, call: ast.Call, module: Module) -> tuple[Any, ...]:
         return self.outline.values(call.func, self.outline.frame_at(call, module))
@@ -112,6 +130,20 @@ def _uses(got: ast.expr, module: Module) -> list[ast.Attribute]:
     if isinstance(parent, ast.NamedExpr):
         return []
     return _taken(loads)
+
+
+def _names_of(got: ast.expr, module: Module) -> list[ast.expr]:
+    """Where a variable that holds the info is read, if nothing asks whether it is one."""
+    parent = up(got)
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
+        return []
+    loads = list(_loads(parent.targets[0], module))
+    return loads if all(isinstance(up(load), ast.Attribute | ast.Call) for load in loads) else []
+
+
+def _uses_of_parameter(function: Scope, names: list[str]) -> list[ast.Attribute]:
+    loads = [load for name in names for load in function.module.loads(name) if isinstance(load, ast.Name)]
+    return _taken([load for load in loads if function.module.scope_of(load).enclosing_function() is function])
 
 
 def _uses_of_property(function: Scope) -> list[ast.Attribute]:

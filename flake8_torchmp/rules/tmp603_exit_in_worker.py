@@ -72,7 +72,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.exits import exits_in, is_exit_code_looked_at
+from flake8_torchmp.boundary.exits import exits_in, is_caught_by_callers, is_exit_code_looked_at
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module, position
@@ -87,6 +87,8 @@ def exit_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             continue
         for found in exits_in(worker.scope, model.outline):
             if worker.kind == "process" and (found.is_success or is_exit_code_looked_at(module, model.codebase)):
+                continue
+            if is_caught_by_callers(found, worker.scope, model.evaluator):
                 continue
             message = (
                 f"{found.text} in worker code ({worker.reached_from}) ends the worker process, and the parent never "

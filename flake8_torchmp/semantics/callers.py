@@ -148,15 +148,25 @@ class Callers:
         for module in self._modules(class_scope.name, class_scope.module, "called"):
             names = module.names_of(class_scope.name)
             for name in names:
-                for call in list(module.calls.get(name, ())):
-                    frame = self.evaluator.frame_at(call, module)
-                    for value in self.evaluator.values(call.func, frame):
-                        if isinstance(value, Class) and value.scope is class_scope:
-                            yield value, self.evaluator.arguments(call, frame)
-                            break
+                yield from self._making(class_scope, list(module.calls.get(name, ())), module)
+        module = class_scope.module
+        by_own_methods = [
+            call for call in module.calls.get("cls", ()) if module.scope_of(call).enclosing_class() is class_scope
+        ]
+        yield from self._making(class_scope, by_own_methods, module)
         for cls in self.subclasses(class_scope):
             if not classes.own(cls, "__init__"):
                 yield from self.constructions(cls.scope)
+
+    def _making(
+        self, class_scope: Scope, calls: Sequence[ast.Call], module: Module
+    ) -> Iterator[tuple[Class, Arguments]]:
+        for call in calls:
+            frame = self.evaluator.frame_at(call, module)
+            for value in self.evaluator.values(call.func, frame):
+                if isinstance(value, Class) and value.scope is class_scope:
+                    yield value, self.evaluator.arguments(call, frame)
+                    break
 
     def subclasses(self, class_scope: Scope) -> Iterator[Class]:
         """The classes of the project that name a class as their base."""

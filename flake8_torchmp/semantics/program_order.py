@@ -113,6 +113,10 @@ class Walk:
         self._is_main = outer
         return after if after is not None else frozenset()
 
+    def has_entered(self, scope: Scope) -> bool:
+        """Whether the walk has come to a function."""
+        return scope in self._brought
+
     def function(self, frame: Frame, state: State) -> State | None:
         key = (id(frame), state)
         if key in self._known:
