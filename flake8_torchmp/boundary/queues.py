@@ -25,6 +25,8 @@ PUTTING = frozenset(("put", "put_nowait"))
 READING = frozenset(("get", "get_nowait"))
 STARTING = frozenset((*apis.PROCESS_CLASSES, "spawn", "start_processes"))
 """What hands its arguments to processes."""
+GROUPING = frozenset("zip enumerate len list tuple dict reversed print".split())
+"""Calls that take queues and nothing out of them."""
 NEUTRAL = frozenset("put put_nowait qsize empty full close join task_done".split())
 SMALL_CALLS = frozenset(
     "len sum int float bool round abs hash id getpid item time perf_counter monotonic count is_alive mean std".split()
@@ -209,6 +211,8 @@ class Queues:
             if isinstance(above, ast.stmt):
                 break
             if isinstance(above, ast.Call):
+                if isinstance(above.func, ast.Name) and above.func.id in GROUPING:
+                    return False
                 frame = self.evaluator.frame_at(above, self.module)
                 values = self.evaluator.values(above.func, frame)
                 if any(mp_name(value) in STARTING for value in values):
