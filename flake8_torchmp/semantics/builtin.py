@@ -52,8 +52,6 @@ COPIES = {
     "itertools.chain": "list",
     "itertools.cycle": "list",
 }
-REPLACING = frozenset("dataclasses.replace attr.evolve attrs.evolve copy.replace".split())
-"""Calls that give a record like another one but for some fields."""
 ELEMENT_OF = frozenset("builtins.next builtins.max builtins.min random.choice".split())
 """Calls that give one of the elements of their only argument."""
 SAME_ELEMENTS = frozenset(
@@ -63,6 +61,7 @@ SAME_ELEMENTS = frozenset(
 MAPPINGS = frozenset(("builtins.dict", "collections.OrderedDict", "types.MappingProxyType", "collections.Counter"))
 ATTRIBUTES_OF = frozenset("builtins.vars dataclasses.asdict attr.asdict attrs.asdict".split())
 REPLACING = frozenset("dataclasses.replace copy.replace attr.evolve attrs.evolve".split())
+"""Calls that give a record like another one but for some fields."""
 STACKS = frozenset(("contextlib.ExitStack()", "contextlib.AsyncExitStack()"))
 ENTERING = frozenset(("enter_context", "enter_async_context"))
 RECORD_MAKERS = frozenset(("collections.namedtuple", "typing.NamedTuple", "dataclasses.make_dataclass"))
@@ -90,13 +89,6 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
         yield from _copied(evaluator, COPIES[name], arguments)
     elif name in MAPPINGS:
         yield from _mapping(evaluator, arguments)
-    elif name in REPLACING and arguments.positional:
-        for value in evaluator.of(arguments.positional[0]):
-            made = value.arguments if isinstance(value, Instance) else None
-            if isinstance(value, Instance) and made is not None and not made.positional:
-                yield Instance(value.cls, made.before(evaluator.without_first(arguments)))
-            else:
-                yield Result(callee, arguments)
     elif name in ELEMENT_OF and len(arguments.positional) == 1:
         for value in evaluator.of(arguments.positional[0]):
             is_list = isinstance(value, Collection) and value.kind != "dict"
