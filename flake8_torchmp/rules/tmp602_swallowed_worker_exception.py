@@ -69,7 +69,8 @@ if __name__ == "__main__":
 ## What it does not see
 - Handlers that leave any trace are taken to be meant: one that raises, logs, prints, appends, counts, uses the
   exception, returns None or a bool, sets a flag, waits, or tries another way with the same input.
-- Exceptions that are too broad but not everything, such as OSError, and a `finally` that returns.
+- Exceptions that are too broad but not everything, such as OSError.
+- What the ranks of a distributed program catch: a rank is the program itself.
 
 ## How to silence it
 Write `# noqa: TMP602` on the line of the `except` or `suppress`. For a file or a folder use flake8's per-file-ignores
@@ -84,6 +85,7 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.handlers import swallowing
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.workers import RANKS
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 
@@ -94,8 +96,8 @@ from . import rule
 def swallowed_worker_exception(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
         for node in swallowing(worker.scope):
-            if model.workers.is_of_program(worker, module):
-                break
+            if worker.kind in RANKS and model.workers.train_together(module):
+                break  # a rank is the program itself, and its author's choice is no worker's
             what = "suppress()" if isinstance(node, ast.Call) else "this handler"
             if isinstance(node, ast.Return):
                 what = "a return in a finally"
