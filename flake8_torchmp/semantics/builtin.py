@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from . import classes, command_line
@@ -158,12 +158,22 @@ def _copied(evaluator: Evaluator, kind: str, arguments: Arguments) -> Iterator[V
     entries: list[Entry] = []
     complete = not arguments.is_open
     for source in arguments.positional:
-        for value in evaluator.of(source):
-            is_list = isinstance(value, Collection) and value.kind != "dict"  # of a dict it takes the keys
-            if is_list:
-                entries += [Entry(None, item) for _, item in evaluator.items(value)]
-            complete = complete and is_list and value.complete  # type: ignore[attr-defined]
+        values = evaluator.of(source)
+        lists = [v for v in values if isinstance(v, Collection) and v.kind != "dict"]  # of a dict it takes the keys
+        entries += [Entry(None, item) for _, item in together(evaluator, lists)]
+        complete = complete and len(lists) == len(values) and all(value.complete for value in lists)
     yield Collection(kind, tuple(entries), complete, arguments.call, arguments.frame.module)
+
+
+def together(evaluator: Evaluator, values: Iterable[Value]) -> list[Entry]:
+    """The elements of all that something can be: lists that are made of one another hold the same."""
+    entries: list[Entry] = []
+    seen: set[Entry] = set()
+    for value in values:
+        items = [Entry(key, source) for key, source in evaluator.items(value)]
+        entries += [entry for entry in items if entry not in seen]
+        seen.update(items)
+    return entries
 
 
 def _mapping(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
@@ -357,7 +367,7 @@ def binary(evaluator: Evaluator, node: ast.BinOp, frame: Frame) -> Iterator[Valu
         return
     if isinstance(node.op, ast.Add | ast.BitOr) and any(isinstance(v, Collection) for v in lefts):
         rights = evaluator.values(node.right, frame)
-        entries = [Entry(key, item) for v in (*lefts, *rights) for key, item in evaluator.items(v)]
+        entries = together(evaluator, lefts) + together(evaluator, rights)
         complete = all(isinstance(v, Collection) and v.complete for v in (*lefts, *rights))
         kind = next(v.kind for v in lefts if isinstance(v, Collection))
         last = {entry.key: entry for entry in entries if entry.key is not None}

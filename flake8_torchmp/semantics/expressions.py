@@ -82,8 +82,7 @@ def _display(evaluator: Evaluator, node: Any, frame: Frame) -> Iterator[Value]:
     for element in node.elts:
         if isinstance(element, ast.Starred):
             inner = evaluator.values(element.value, frame)
-            for value in inner:
-                entries += [Entry(None, source) for _, source in evaluator.items(value)]
+            entries += [Entry(None, source) for _, source in builtin.together(evaluator, inner)]
             complete = complete and all(isinstance(value, Collection) and value.complete for value in inner)
         else:
             entries.append(Entry(None, Source(element, frame)))
@@ -96,8 +95,7 @@ def _dict(evaluator: Evaluator, node: ast.Dict, frame: Frame) -> Iterator[Value]
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
             inner = evaluator.values(value, frame)
-            for part in inner:
-                entries += [Entry(k, source) for k, source in evaluator.items(part)]
+            entries += builtin.together(evaluator, inner)
             complete = complete and all(isinstance(part, Collection) and part.complete for part in inner)
         else:
             keys = [v.value for v in evaluator.values(key, frame) if isinstance(v, Constant)]

@@ -314,6 +314,10 @@ class Entry(NamedTuple):
     source: Source
 
 
+MOST_ENTRIES = 1000
+"""What else is in a larger collection is not seen: copies of copies of themselves would double each time."""
+
+
 class Collection(Value):
     """A list, tuple, set or dict that the program spells out; `complete` if nothing else can be in it."""
 
@@ -322,8 +326,8 @@ class Collection(Value):
     def __init__(self, kind: str, entries: tuple[Entry, ...], complete: bool, node: ast.AST, module: Module) -> None:
         super().__init__()
         self.kind = kind
-        self.entries = entries
-        self.complete = complete
+        self.entries = entries[:MOST_ENTRIES]
+        self.complete = complete and len(entries) <= MOST_ENTRIES
         self.node = node
         self.module = module
 
