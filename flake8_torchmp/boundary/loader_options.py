@@ -246,8 +246,10 @@ def _is_taken_out_beside(name: str, count: Source, value: Value) -> bool:
 
 
 def _takes_out(statement: ast.stmt) -> bool:
-    taken = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
-    return isinstance(statement, ast.Delete) or (taken and last_name(statement.value.func) == "pop")  # type: ignore[attr-defined]
+    """`del options["timeout"]`, or `options.pop("timeout")`."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        return last_name(statement.value.func) == "pop"
+    return isinstance(statement, ast.Delete)
 
 
 def _mentions(statement: ast.AST, names: frozenset[str]) -> bool:
