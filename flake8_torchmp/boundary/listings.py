@@ -18,6 +18,7 @@ from flake8_torchmp.semantics.module import (
     body_nodes,
     dotted,
     last_name,
+    mentions,
     up,
 )
 from flake8_torchmp.semantics.values import Class, External, Function, Hop, Method, Value
@@ -237,7 +238,7 @@ class _Flow:
         for loop in ancestors(parent):
             if isinstance(loop, FUNCTIONS):
                 break
-            if isinstance(loop, ast.For) and _mentions(parent.slice, _names_bound(loop)):
+            if isinstance(loop, ast.For) and mentions(parent.slice, _names_bound(loop)):
                 return self._loop(loop, place)
             if isinstance(loop, ast.ListComp | ast.GeneratorExp):
                 self._go(loop, place)
@@ -323,16 +324,16 @@ class _Flow:
         for node in ast.walk(loop):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ADDING:
                 holder = node.func.value
-                if any(_mentions(a, bound) for a in node.args) and not _mentions(holder, bound):
+                if any(mentions(a, bound) for a in node.args) and not mentions(holder, bound):
                     self._bound(holder, place)
             elif isinstance(node, ast.AugAssign) and isinstance(node.value, ast.List | ast.Tuple | ast.Call):
-                if _mentions(node.value, bound):
+                if mentions(node.value, bound):
                     self._bound(node.target, place)
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
                 target = node.targets[0].value
                 if _counts(node.value, target) or _numbers(loop.iter, loop.target, node.value):
                     self._bound(target, place._replace(is_number=True))
-                elif _numbers(loop.iter, loop.target, node.targets[0].slice) and _mentions(node.value, bound):
+                elif _numbers(loop.iter, loop.target, node.targets[0].slice) and mentions(node.value, bound):
                     self._bound(target, place)
             elif isinstance(node, ast.Yield | ast.YieldFrom):
                 if dataset and method == "__iter__":
@@ -460,15 +461,11 @@ def _names_bound(loop: ast.AST) -> frozenset[str]:
     )
 
 
-def _mentions(node: ast.AST, names: frozenset[str]) -> bool:
-    return any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(node))
-
-
 def _sorts(node: ast.AST, names: frozenset[str]) -> bool:
     """`dirs.sort()`, `sorted(files)`."""
     if not isinstance(node, ast.Call) or last_name(node.func) not in SORTING:
         return False
-    return _mentions(node, names)
+    return mentions(node, names)
 
 
 def _is_walk(node: ast.AST) -> bool:

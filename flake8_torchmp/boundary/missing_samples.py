@@ -20,6 +20,7 @@ from flake8_torchmp.semantics.module import (
     body_nodes,
     dotted,
     last_name,
+    mentions,
     position,
     up,
 )
@@ -335,7 +336,7 @@ def _is_plainly_set(change: Change, made: ast.Dict) -> bool:
 def _is_looped_away(name: str, scope: Scope) -> bool:
     """`image = None` before `while image is None:`, or before a loop that sets it where it is None."""
     for node in body_nodes(scope.node):  # type: ignore[arg-type]
-        if isinstance(node, ast.While) and _names(node.test, name):
+        if isinstance(node, ast.While) and mentions(node.test, {name}):
             return True
         if isinstance(node, ast.For) and any(
             isinstance(test, ast.If) and ast.unparse(test.test) == f"{name} is None" and _sets(test.body, name)
@@ -370,18 +371,14 @@ def _is_replaced(binding: Binding, use: ast.Name, scope: Scope) -> bool:
     return any(
         isinstance(node, ast.If)
         and position(binding.node) < position(node) < position(use)
-        and _names(node.test, use.id)
+        and mentions(node.test, {use.id})
         and _sets(node.body, use.id)
         for node in body_nodes(scope.node)  # type: ignore[arg-type]
     )
 
 
-def _names(node: ast.AST, name: str) -> bool:
-    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
-
-
 def _sets(block: Sequence[ast.stmt], name: str) -> bool:
-    return any(isinstance(s, ast.Assign) and any(_names(target, name) for target in s.targets) for s in block)
+    return any(isinstance(s, ast.Assign) and any(mentions(target, {name}) for target in s.targets) for s in block)
 
 
 def _leaves(block: Sequence[ast.stmt], never_returns: Callable[[ast.Call], bool]) -> bool:
@@ -427,19 +424,15 @@ def _finds_the_part(loop: ast.For) -> bool:
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name)
         and any(isinstance(part, ast.Sub) for part in ast.walk(node))
-        and (isinstance(node, ast.AugAssign) or _mentions(node.value, target.id))
+        and (isinstance(node, ast.AugAssign) or mentions(node.value, {target.id}))
     }
     return any(
         isinstance(node, ast.If)
         and isinstance(node.test, ast.Compare)
         and never_continues(node.body)
-        and any(_mentions(node.test, name) for name in counted)
+        and mentions(node.test, counted)
         for node in loop.body
     )
-
-
-def _mentions(node: ast.AST, name: str) -> bool:
-    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
 
 
 def _covers(last: ast.If) -> bool:

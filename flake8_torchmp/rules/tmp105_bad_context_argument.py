@@ -68,7 +68,7 @@ from flake8_torchmp.boundary.methods import is_context
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.flow import Condition, caught_around, conditions
-from flake8_torchmp.semantics.module import Module, last_name
+from flake8_torchmp.semantics.module import Module, last_name, listed_constants
 from flake8_torchmp.semantics.values import Constant, Result, Value
 from flake8_torchmp.settings import START_METHODS
 
@@ -155,8 +155,7 @@ def _chooses(condition: Condition, method: str) -> bool:
     test, holds = condition
     if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.In | ast.NotIn):
         return False
-    among = test.comparators[0]
-    if isinstance(among, ast.Tuple | ast.List | ast.Set) and all(isinstance(e, ast.Constant) for e in among.elts):
-        is_among = any(isinstance(e, ast.Constant) and e.value == method for e in among.elts)
-        return (is_among is isinstance(test.ops[0], ast.In)) is not holds
+    known = listed_constants(test.comparators[0])
+    if known is not None:
+        return ((method in known) is isinstance(test.ops[0], ast.In)) is not holds
     return not isinstance(test.left, ast.Constant)

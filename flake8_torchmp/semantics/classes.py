@@ -486,8 +486,7 @@ def field_sources(evaluator: Evaluator, instance: Instance) -> Iterator[tuple[st
 def has_factories(evaluator: Evaluator, cls: Class) -> bool:
     """Whether making an object of a record class calls something for its fields."""
     return is_record(evaluator, cls) and any(
-        isinstance(default, ast.Call) and any(k.arg in ("default_factory", "factory") for k in default.keywords)
-        for default, _ in fields(evaluator, cls).values()
+        True for default, _ in fields(evaluator, cls).values() for _ in _factories(default)
     )
 
 
@@ -496,25 +495,27 @@ def default_factories(evaluator: Evaluator, cls: Class, arguments: Arguments) ->
     if not is_record(evaluator, cls):
         return
     for index, (name, (default, owner)) in enumerate(fields(evaluator, cls).items()):
-        if isinstance(default, ast.Call) and arguments.get(index, name) is None and not arguments.is_open:
-            for keyword in default.keywords:
-                if keyword.arg in ("default_factory", "factory"):
-                    yield from evaluator.values(keyword.value, class_frame(evaluator, owner))
+        if arguments.get(index, name) is None and not arguments.is_open:
+            for factory in _factories(default):
+                yield from evaluator.values(factory, class_frame(evaluator, owner))
+
+
+def _factories(default: ast.expr | None) -> Iterator[ast.expr]:
+    """What `field(default_factory=list)` calls."""
+    for keyword in default.keywords if isinstance(default, ast.Call) else ():
+        if keyword.arg in ("default_factory", "factory"):
+            yield keyword.value
 
 
 def _field_default(evaluator: Evaluator, default: ast.expr, owner: Class) -> Iterator[Value]:
     frame = class_frame(evaluator, owner)
-    if isinstance(default, ast.Call) and any(
-        k.arg in ("default", "default_factory", "factory") for k in default.keywords
-    ):
-        for keyword in default.keywords:
-            if keyword.arg == "default":
-                yield from evaluator.values(keyword.value, frame)
-            elif keyword.arg in ("default_factory", "factory"):
-                for factory in evaluator.values(keyword.value, frame):
-                    yield from evaluator.result(factory, evaluator.no_arguments(keyword.value, frame))
-        return
-    yield from evaluator.values(default, frame)
+    plain = [k.value for k in default.keywords if k.arg == "default"] if isinstance(default, ast.Call) else []
+    factories = list(_factories(default))
+    for node in factories:
+        for factory in evaluator.values(node, frame):
+            yield from evaluator.result(factory, evaluator.no_arguments(node, frame))
+    for node in plain if plain or factories else [default]:
+        yield from evaluator.values(node, frame)
 
 
 def _of_class(evaluator: Evaluator, base: Value, order: tuple[Value, ...], name: str) -> Iterator[Value]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import builtin, classes, command_line
 from .calls import Frame
+from .module import listed_constants
 from .values import (
     UNKNOWN,
     Class,
@@ -177,10 +178,8 @@ def _compare(evaluator: Evaluator, node: ast.Compare, frame: Frame) -> Iterator[
 
 def _among(evaluator: Evaluator, node: ast.Compare, frame: Frame) -> Iterator[Value]:
     """`mode in ("train", "val")`, where the others are written there."""
-    others = node.comparators[0]
-    elements = others.elts if isinstance(others, ast.Tuple | ast.List | ast.Set) else []
-    known = [element.value for element in elements if isinstance(element, ast.Constant)]
-    if not elements or len(known) != len(elements):
+    known = listed_constants(node.comparators[0])
+    if known is None:
         yield UNKNOWN
         return
     for left in evaluator.values(node.left, frame):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp import source
@@ -279,6 +279,18 @@ def last_name(node: ast.AST) -> str:
     if isinstance(node, ast.Name):
         return node.id
     return node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def mentions(node: ast.AST, names: Collection[str]) -> bool:
+    """Whether one of some variables stands in a node."""
+    return any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(node))
+
+
+def listed_constants(node: ast.AST) -> list[object] | None:
+    """What `("train", "val")` lists; None where a tuple, list or set holds anything else, or nothing."""
+    elements = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else []
+    known: list[object] = [element.value for element in elements if isinstance(element, ast.Constant)]
+    return known if known and len(known) == len(elements) else None
 
 
 def body_nodes(function: FunctionNode, *, nested: bool = True) -> list[ast.AST]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from .flow import block_of, conditions, facts
-from .module import FUNCTIONS, ancestors, dotted, up
+from .module import FUNCTIONS, ancestors, dotted, listed_constants, up
 
 
 def survives(value: object, way: Sequence[ast.AST]) -> bool:
@@ -52,9 +52,8 @@ def _truth(test: ast.expr, name: str, value: object) -> bool | None:
         return None
     (operator,), left, right = test.ops, test.left, test.comparators[0]
     if isinstance(operator, ast.In | ast.NotIn) and dotted(left) == name:
-        others = right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else []
-        known = [element.value for element in others if isinstance(element, ast.Constant)]
-        return (value in known) is isinstance(operator, ast.In) if others and len(known) == len(others) else None
+        known = listed_constants(right)
+        return (value in known) is isinstance(operator, ast.In) if known is not None else None
     if dotted(right) == name:
         left, right = right, left
     if dotted(left) != name or not isinstance(right, ast.Constant):
