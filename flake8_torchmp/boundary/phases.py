@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from flake8_torchmp.semantics.calls import made_by_class_methods
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import (
     DEFINITIONS,
@@ -17,7 +18,6 @@ from flake8_torchmp.semantics.module import (
     ancestors,
     body_nodes,
     last_name,
-    up,
 )
 from flake8_torchmp.semantics.values import Class, Function, Method
 
@@ -132,10 +132,10 @@ class Phases:
         for node in module.loads(self._name_in_use(scope)):
             if not any(item is scope.node for item in ancestors(node)) and self._names_function(node, scope, module):
                 yield self._place(node), module
-        if scope.name in MAKING and module is scope.module:
-            for node in module.loads("cls"):  # its class methods make objects, too
-                if isinstance(up(node), ast.Call) and module.scope_of(node).enclosing_class() is scope.parent:
-                    yield self._place(node), module
+        owner = scope.parent
+        if scope.name in MAKING and module is scope.module and owner is not None and owner.is_class:
+            for call in made_by_class_methods(owner):
+                yield self._place(call.func), module
 
     def _only_decorates(self, path: str, scope: Scope) -> bool:
         """Whether a file uses a function at module level alone, as a decorator, going by its bytes."""

@@ -10,8 +10,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import classes
-from .calls import Arguments, Frame, is_class_method, receiver_name
-from .module import FUNCTIONS, Module, Scope, last_name
+from .calls import Arguments, Frame, made_by_class_methods
+from .module import Module, Scope, last_name
 from .values import Class, Collection, Function, Instance, Method, Partial, Source, Value
 
 if TYPE_CHECKING:
@@ -150,9 +150,7 @@ class Callers:
             for name in names:
                 yield from self._making(class_scope, list(module.calls.get(name, ())), module)
         module = class_scope.module
-        for name in _receivers_of_class_methods(class_scope):
-            made_inside = [c for c in module.calls.get(name, ()) if module.scope_of(c).enclosing_class() is class_scope]
-            yield from self._making(class_scope, made_inside, module)
+        yield from self._making(class_scope, made_by_class_methods(class_scope), module)
         for cls in self.subclasses(class_scope):
             if not classes.own(cls, "__init__"):
                 yield from self.constructions(cls.scope)
@@ -250,14 +248,6 @@ class Callers:
                 found = codebase.module(path)
                 if found is not None:
                     yield found
-
-
-def _receivers_of_class_methods(class_scope: Scope) -> set[str]:
-    """`cls`, as the class methods of a class call it."""
-    assert isinstance(class_scope.node, ast.ClassDef)
-    scopes = class_scope.module.scopes
-    methods = [statement for statement in class_scope.node.body if isinstance(statement, FUNCTIONS)]
-    return {receiver_name(scopes[method]) for method in methods if is_class_method(method)} - {""}
 
 
 @cache

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from .module import FunctionNode, Module, Scope
+from .module import FUNCTIONS, FunctionNode, Module, Scope
 from .values import Source, Value
 
 
@@ -161,3 +161,13 @@ def receiver_name(scope: Scope) -> str:
     node: Any = scope.node
     names = [*node.args.posonlyargs, *node.args.args]
     return names[0].arg if names and has_receiver(scope) else ""
+
+
+def made_by_class_methods(class_scope: Scope) -> list[ast.Call]:
+    """`cls(…)` in the class methods of a class, whatever they call it."""
+    assert isinstance(class_scope.node, ast.ClassDef)
+    module = class_scope.module
+    methods = [statement for statement in class_scope.node.body if isinstance(statement, FUNCTIONS)]
+    names = {receiver_name(module.scopes[method]): None for method in methods if is_class_method(method)}
+    calls = [call for name in names if name for call in module.calls.get(name, ())]
+    return [call for call in calls if module.scope_of(call).enclosing_class() is class_scope]
