@@ -22,7 +22,7 @@ from flake8_torchmp.semantics.module import (
     position,
     up,
 )
-from flake8_torchmp.semantics.values import Class, Function, Instance, Method
+from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Unknown
 
 from .openers import CLOSERS
 from .workers import Workers
@@ -112,12 +112,18 @@ class Lifetimes:
         return False
 
     def _may_be(self, cls: Class, expression: ast.expr, module: Module) -> bool:
-        """Whether an expression can be an object of a class."""
-        return any(
-            isinstance(value, Instance)
-            and any(item.scope is cls.scope for item in classes.project_classes(self.evaluator, value.cls))
-            for value in self.evaluator.values(expression, self.evaluator.frame_at(expression, module))
-        )
+        """Whether an expression can be an object of a class; what definitions tell is asked first."""
+        for evaluator in (self.outline, self.evaluator):
+            values = evaluator.values(expression, evaluator.frame_at(expression, module))
+            if any(
+                isinstance(value, Instance)
+                and any(item.scope is cls.scope for item in classes.project_classes(evaluator, value.cls))
+                for value in values
+            ):
+                return True
+            if not any(isinstance(value, Unknown) for value in values):
+                return False
+        return False
 
     def _is_tried_in_parent(self, cls: Class) -> bool:
         """`dataset[0]` before there is a loader."""

@@ -15,13 +15,13 @@ from flake8_torchmp.semantics.module import (
     COMPREHENSIONS,
     FUNCTIONS,
     Module,
-    Place,
     Scope,
     body_nodes,
     children,
     last_name,
     up,
 )
+from flake8_torchmp.semantics.spreading import Spreading
 from flake8_torchmp.semantics.values import (
     Class,
     External,
@@ -73,7 +73,7 @@ class Starts:
         self.crossings = crossings
         self.methods = methods
         self._inside: dict[int, Start | None] = {}
-        self._can_start: dict[Place, str] = {}
+        self._can_start = Spreading(self._looked_at, ("", "iterates", "starts"))
         self._makes_loaders: set[str] = set()
         self._no_loaders: set[str] = set()
         self._with_loaders = True
@@ -449,39 +449,8 @@ class Starts:
 
     def can_start(self, scope: Scope, with_loaders: bool) -> bool:
         """Whether a function may start processes; one that iterates what it is given may if there are loaders."""
-        known = self._known(scope)
+        known = self._can_start.of(scope)
         return known == "starts" or (known == "iterates" and with_loaders)
-
-    def _known(self, scope: Scope) -> str:
-        """starts, iterates (what somebody gives it), or nothing: from definitions alone."""
-        if scope.place not in self._can_start:
-            self._judge_with_callees(scope)
-        return self._can_start[scope.place]
-
-    def _judge_with_callees(self, scope: Scope) -> None:
-        """Judges a function and all that it may call, each once, whatever circles their calls make."""
-        callers: dict[Place, list[Place]] = {scope.place: []}
-        judged: dict[Place, str] = {}
-        pending = [scope]
-        while pending:
-            caller = pending.pop()
-            judged[caller.place], called = self._looked_at(caller)
-            for callee in called:
-                if callee.place in self._can_start:
-                    judged[caller.place] = _stronger(judged[caller.place], self._can_start[callee.place])
-                    continue
-                if callee.place not in callers:
-                    callers[callee.place] = []
-                    pending.append(callee)
-                callers[callee.place].append(caller.place)
-        for strength in ("starts", "iterates"):
-            spreading = [place for place, found in judged.items() if found == strength]
-            while spreading:
-                for place in callers[spreading.pop()]:
-                    if _stronger(judged[place], strength) != judged[place]:
-                        judged[place] = strength
-                        spreading.append(place)
-        self._can_start.update(judged)
 
     def _looked_at(self, scope: Scope) -> tuple[str, list[Scope]]:
         """What a function's own body does, and the functions of the project that it may call."""
@@ -554,10 +523,6 @@ class Starts:
             if start is not None:
                 return start
         return None
-
-
-def _stronger(one: str, other: str) -> str:
-    return max(one, other, key=("", "iterates", "starts").index)
 
 
 def _calls(node: ast.Call, name: str) -> bool:

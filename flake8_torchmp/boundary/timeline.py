@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition
-from flake8_torchmp.semantics.module import COMPREHENSIONS, Module, Place, Scope, body_nodes, last_name, position, up
-from flake8_torchmp.semantics.program_order import Mark, State, Walk, contradict, runs_once, tests_of
+from flake8_torchmp.semantics.module import Module, Place, Scope, body_nodes, last_name, position, up
+from flake8_torchmp.semantics.program_order import Mark, State, Walk, Watch, contradict, runs_once, tests_of
+from flake8_torchmp.semantics.spreading import Spreading
 from flake8_torchmp.semantics.values import (
     Class,
     Constant,
@@ -25,39 +26,39 @@ from flake8_torchmp.semantics.values import (
     Function,
     Instance,
     Member,
+    Partial,
     Result,
+    Text,
     Unknown,
     Value,
 )
 
-from . import apis
+from . import apis, threads
 from .guards import tells_main
-from .iterations import LOOPS
 from .methods import ALL, StartMethods, mp_name
 from .starts import Start, Starts
+from .threads import THREAD_EXECUTORS, THREAD_NAMES, THREAD_POOLS, THREADS, ThreadStarts
 from .workers import Workers
 
 EVENTS = re.compile(
     rb"start_method|get_context|multiprocessing|\bProcess|\bPool\b|Executor|\bThread|\bTimer\b|[Ll]oader|\.spawn\b"
 )
+SETTING = re.compile(rb"set_start_method")
 PROCESSES = re.compile(rb"multiprocessing|\bProcess|Loader|\.spawn\b|\bTrainer\b")
-THREADS = frozenset(("threading.Thread", "threading.Timer", "threading._Timer"))
-THREAD_POOLS = frozenset(
-    "multiprocessing.pool.ThreadPool torch.multiprocessing.pool.ThreadPool multiprocessing.dummy.Pool".split()
-)
-THREAD_NAMES = ("Thread", "Timer", "ThreadPoolExecutor", "ThreadPool", "Pool")
-THREAD_EXECUTORS = frozenset(("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor"))
 QUEUES = frozenset(("queue.Queue", "queue.LifoQueue", "queue.PriorityQueue"))
 MANAGERS = frozenset(
     f"multiprocessing.managers.{name}" for name in ("BaseManager", "SyncManager", "SharedMemoryManager")
 )
 FIXING = apis.PRIMITIVES | {"Pool", "Manager", "get_context"}
 """What fixes the default context when the default context makes it."""
-NAMES = FIXING | frozenset(
-    "set_start_method get_start_method start submit map join shutdown terminate close ThreadPool ProcessPoolExecutor "
-    "ThreadPoolExecutor spawn start_processes SharedMemoryManager BaseManager SyncManager run_in_executor next iter "
-    "list enumerate tqdm".split()
+COUNTED = FIXING | frozenset(("set_start_method", "get_start_method", "spawn", "start_processes"))
+COUNTED_OF_LIBRARIES = THREAD_POOLS | MANAGERS | apis.EXECUTORS
+NAMES = (
+    COUNTED
+    | frozenset("start submit map join shutdown terminate close run_in_executor".split())
+    | frozenset(name.rpartition(".")[2] for name in COUNTED_OF_LIBRARIES)
 )
+"""The last names of all that counts when it is called."""
 WAITING = frozenset(
     "get recv wait sleep acquire accept poll select serve_forever run_forever join iter result communicate listen "
     "input readline count cycle".split()
@@ -88,12 +89,15 @@ class Timeline:
         self.methods = methods
         self.starts = starts
         self.workers = workers
-        self._events: dict[tuple[str, int, int], bool] = {}
         self.forget()
 
     def forget(self) -> None:
         self._runs: dict[tuple[Place, bool], dict[int, Moment]] = {}
-        self._idle: dict[bool, dict[int, bool]] = {False: {}, True: {}}
+        self.threads = _Threads(ThreadStarts(self.outline, self.starts))
+        self.all_events = {
+            with_loaders: _AllEvents(self.evaluator, self.outline, self.starts, self.workers)
+            for with_loaders in (False, True)
+        }
 
     def of(self, scopes: list[Scope]) -> dict[int, Moment]:
         """The moments of all runs that come to some functions, by the node at which they are."""
@@ -111,7 +115,7 @@ class Timeline:
             known = self._runs[key] = {}
             if self.evaluator.codebase.leads_to(root.module.path, PROCESSES):
                 self.starts.start_afresh()
-                run = _Run(self, known, self._idle[self.starts.look_from(root.module)])
+                run = _Run(self, known, root.module)
                 state = run.module(root.module, frozenset(), is_main=is_main)
                 if root.is_function and not run.has_entered(root):
                     run.function(self.evaluator.frame_of(root), state)
@@ -171,68 +175,93 @@ class Timeline:
                 for _, arguments in self.evaluator.callers.constructions(scope):
                     yield arguments.frame.scope
 
+
+class _AllEvents(Watch):
+    """Looks out for all that is a mark or a moment."""
+
+    def __init__(self, evaluator: Evaluator, outline: Evaluator, starts: Starts, workers: Workers) -> None:
+        super().__init__(evaluator.codebase)
+        self.outline = outline
+        self.starts = starts
+        self.workers = workers
+        self._counting = Spreading(self._looked_at, ("", "counts"))
+
+    def may_matter_at_import(self, path: str) -> bool:
+        return self.codebase.leads_to(path, EVENTS)
+
     def may_count(self, node: ast.AST, module: Module) -> bool:
-        """Whether a node can be an event or lead to one, from definitions alone."""
-        if isinstance(node, ast.Import | ast.ImportFrom) or self.starts.may_matter(node, module):
+        if self.starts.may_matter(node, module):
             return True
-        items = node.items if isinstance(node, ast.With | ast.AsyncWith) else ()
+        frame = self.outline.frame_at(node, module)
+        if isinstance(node, ast.With | ast.AsyncWith):
+            return any(_may_end(v) for item in node.items for v in self.outline.values(item.context_expr, frame))
         if not isinstance(node, ast.Call):
-            return bool(items)
-        if last_name(node.func) in module.all_names_of(NAMES):
-            return True
-        for callee in self.outline.values(node.func, self.outline.frame_at(node, module)):
+            return False
+        is_named = last_name(node.func) in module.all_names_of(NAMES)
+        for callee in self.outline.values(node.func, frame):
             if isinstance(callee, Unknown):
                 attribute = node.func if isinstance(node.func, ast.Attribute) else None
-                if attribute is None or self.evaluator.codebase.may_define(attribute.attr):
+                if attribute is None or is_named or self.codebase.may_define(attribute.attr):
                     return True
+            if is_named and _may_be_event(callee):
+                return True
             function = self.starts.function_of(callee)
-            if function is not None and self.has_events(function):
+            if function is not None and self.may_matter(function):
                 return True
             if isinstance(callee, Class) and classes.has_factories(self.outline, callee):
                 return True
         return False
 
-    def has_events(self, function: Function) -> bool:
-        """Whether a function, or one that it calls, does anything that counts."""
-        known = self._events.get(function.scope.place)
-        if known is None:
-            known = self._events[function.scope.place] = self._search(function.scope)
-        return known
+    def may_matter(self, function: Function) -> bool:
+        return bool(self._counting.of(function.scope))
 
-    def _search(self, scope: Scope) -> bool:
-        with_loaders = self.starts.has_loaders(scope.module)
-        pending, seen = [scope], {scope.place}
-        while pending and len(seen) < MOST_CALLERS:
-            current = pending.pop()
-            for node in body_nodes(current.node):  # type: ignore[arg-type]
-                if isinstance(node, ast.Call) and not NAMES.isdisjoint(current.module.names_of(last_name(node.func))):
-                    return True
-                is_loop = isinstance(node, (*LOOPS, *COMPREHENSIONS, ast.Starred, ast.YieldFrom))
-                if with_loaders and is_loop and self.starts.may_iterate_loader(node, current.module):
-                    return True
-            for callee, _ in self.workers.callees(current, None):
-                if callee.scope.place not in seen:
-                    seen.add(callee.scope.place)
-                    pending.append(callee.scope)
-        return False
+    def _looked_at(self, scope: Scope) -> tuple[str, Iterable[Scope]]:
+        if self.starts.can_start(scope, self.starts.has_loaders(scope.module)) or any(
+            isinstance(node, ast.Call) and self._may_be_event(node, scope.module)
+            for node in body_nodes(scope.node)  # type: ignore[arg-type]
+        ):
+            return "counts", ()
+        return "", [callee.scope for callee, _ in self.workers.callees(scope, None)]
+
+    def _may_be_event(self, call: ast.Call, module: Module) -> bool:
+        """Whether a call itself may count, going by names and then by definitions."""
+        if last_name(call.func) not in module.all_names_of(NAMES):
+            return False
+        callees = self.outline.values(call.func, self.outline.frame_at(call, module))
+        return any(isinstance(callee, Unknown) or _may_be_event(callee) for callee in callees)
+
+
+class _Threads(Watch):
+    """Looks out for threads alone: until there is one, and where no start method is set, nothing else matters."""
+
+    def __init__(self, threads: ThreadStarts) -> None:
+        super().__init__(threads.codebase)
+        self._threads = threads
+
+    def may_count(self, node: ast.AST, module: Module) -> bool:
+        return self._threads.may_matter(node, module)
+
+    def may_matter(self, function: Function) -> bool:
+        return self._threads.may_begin_in(function.scope)
+
+    def may_matter_at_import(self, path: str) -> bool:
+        return self.codebase.leads_to(path, threads.WORDS)
 
 
 class _Run(Walk):
-    def __init__(self, timeline: Timeline, moments: dict[int, Moment], idle: dict[int, bool]) -> None:
-        super().__init__(timeline.evaluator, idle)
+    def __init__(self, timeline: Timeline, moments: dict[int, Moment], root: Module) -> None:
+        super().__init__(timeline.evaluator)
         self.timeline = timeline
         self.moments = moments
+        self._all_events = timeline.all_events[timeline.starts.look_from(root)]
+        self._sets_method = timeline.evaluator.codebase.leads_to(root.path, SETTING)
         self.threads: dict[int, Value] = {}
         """The threads that were started, by their keys."""
 
-    def may_matter(self, function: Function) -> bool:
-        return self.timeline.has_events(function)
-
-    def may_matter_at_import(self, path: str) -> bool:
-        return self.evaluator.codebase.leads_to(path, EVENTS)
-
-    def may_count(self, node: ast.AST, module: Module) -> bool:
-        return self.timeline.may_count(node, module)
+    def watch(self, state: State) -> Watch:
+        if self._sets_method or any(mark.kind == "thread" for mark in state):
+            return self._all_events
+        return self.timeline.threads
 
     def tells_main(self, fact: Condition, module: Module) -> bool:
         return tells_main(self.evaluator, fact, module)
@@ -401,6 +430,22 @@ class _Run(Walk):
         tests = tests_of(self.tests)
         before = frozenset(mark for mark in state if not contradict(mark.tests, tests))
         _add(self.moments, Moment(node, frame.module, before, start))
+
+
+def _may_be_event(callee: Value) -> bool:
+    """Whether calling a value may count: `os.path.join` and `", ".join` do not."""
+    if isinstance(callee, External):
+        return mp_name(callee) in COUNTED or callee.name in COUNTED_OF_LIBRARIES
+    if isinstance(callee, Partial):
+        return _may_be_event(callee.callee)
+    return isinstance(callee, Member) and callee.name in NAMES and not isinstance(callee.owner, Constant | Text)
+
+
+def _may_end(value: Value) -> bool:
+    """Whether leaving a `with` over a value may end threads."""
+    return isinstance(value, Unknown | Instance) or (
+        isinstance(value, Result) and (value.name in THREAD_EXECUTORS or value.name in THREAD_POOLS)
+    )
 
 
 def _add(moments: dict[int, Moment], moment: Moment) -> None:

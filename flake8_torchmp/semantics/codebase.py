@@ -75,7 +75,7 @@ class Codebase:
         self._starred: dict[str, tuple[str, ...]] = {}
         self._words: dict[str, frozenset[bytes]] = {}
         self._importers: dict[str, list[str]] | None = None
-        self._callables: frozenset[bytes] | None = None
+        self._callables: dict[bytes, list[str]] | None = None
 
     # files
 
@@ -385,10 +385,17 @@ class Codebase:
 
     def may_define(self, name: str) -> bool:
         """Whether an attribute of some object may be a function or class of the project, going by its name."""
+        return bool(self.definers(name))
+
+    def definers(self, name: str) -> Sequence[str]:
+        """The files that define a function or class of this name, or keep something under it."""
         if self._callables is None:
-            found = (match for path in self.files for match in _CALLABLE.findall(self.data(path)))
-            self._callables = frozenset(defined or stored or bound for defined, stored, bound in found)
-        return name.encode() in self._callables
+            self._callables = {}
+            for path in self.files:
+                found = {defined or stored or bound for defined, stored, bound in _CALLABLE.findall(self.data(path))}
+                for one in found:
+                    self._callables.setdefault(one, []).append(path)
+        return self._callables.get(name.encode(), ())
 
     def without_imports(self, path: str) -> bytes:
         """A file's bytes, its import statements left out."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from . import classes
 from .calls import Frame
+from .codebase import Codebase
 from .evaluate import Evaluator
 from .flow import Condition, caught_around, conditions, facts, never_continues
 from .module import COMPREHENSIONS, FUNCTIONS, Module, Scope, children, dotted, last_name
@@ -25,7 +26,7 @@ MOST_VISITS = 8
 
 LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 COUNTING = (
-    *(ast.Call, ast.Import, ast.ImportFrom, ast.With, ast.AsyncWith, ast.For, ast.AsyncFor),
+    *(ast.Call, ast.With, ast.AsyncWith, ast.For, ast.AsyncFor),
     *(*COMPREHENSIONS, ast.Starred, ast.YieldFrom, ast.Assign),
 )
 
@@ -52,13 +53,48 @@ class Mark(NamedTuple):
 State = frozenset[Mark]
 
 
+class Watch:
+    """What a walk looks out for, from definitions alone: what else there is, it passes by."""
+
+    def __init__(self, codebase: Codebase) -> None:
+        self.codebase = codebase
+        self._idle: dict[int, bool] = {}
+
+    def may_count(self, node: ast.AST, module: Module) -> bool:
+        """Whether a node can be an event or lead to one."""
+        raise NotImplementedError
+
+    def may_matter(self, function: Function) -> bool:
+        """Whether anything in a function can be an event."""
+        raise NotImplementedError
+
+    def may_matter_at_import(self, path: str) -> bool:
+        raise NotImplementedError
+
+    def is_idle(self, node: ast.AST, module: Module) -> bool:
+        """Whether nothing can happen in a node, and what follows it comes next."""
+        known = self._idle.get(id(node))
+        if known is None:
+            known = self._idle[id(node)] = self._has_nothing(node, module)
+        return known
+
+    def _has_nothing(self, node: ast.AST, module: Module) -> bool:
+        if isinstance(node, FUNCTIONS):
+            return True
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            return not any(self.may_matter_at_import(path) for path in imported_files(self.codebase, node, module))
+        return not (
+            isinstance(node, LEAVING)
+            or (isinstance(node, COUNTING) and self.may_count(node, module))
+            or any(not self.is_idle(child, module) for child in children(node))
+        )
+
+
 class Walk:
     """One run of a program. What matters on the way is said by a subclass."""
 
-    def __init__(self, evaluator: Evaluator, idle: dict[int, bool]) -> None:
-        """What is found out about nodes in which nothing can happen is kept for other walks."""
+    def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
-        self._idle = idle
         self.tests: list[Condition] = []
         self.caught: list[set[str]] = []
         """What the try statements around catch, those of callers too."""
@@ -88,15 +124,8 @@ class Walk:
         """What holds when a function has returned, and its variables are gone."""
         return state
 
-    def may_matter(self, function: Function) -> bool:
-        """Whether anything in a function can be an event."""
-        raise NotImplementedError
-
-    def may_matter_at_import(self, path: str) -> bool:
-        raise NotImplementedError
-
-    def may_count(self, node: ast.AST, module: Module) -> bool:
-        """Whether a node can be an event or lead to one, from definitions alone."""
+    def watch(self, state: State) -> Watch:
+        """What to look out for from here on."""
         raise NotImplementedError
 
     def tells_main(self, fact: Condition, module: Module) -> bool:
@@ -153,7 +182,7 @@ class Walk:
         for statement in block:
             if state is None or self._steps > MOST_STEPS:
                 break
-            if not self._is_idle(statement, frame.module):
+            if not self.watch(state).is_idle(statement, frame.module):
                 state = self._statement(statement, frame, state)
             if isinstance(statement, ast.If) and never_continues(statement.body):
                 left = Condition(statement.test, False)
@@ -163,18 +192,6 @@ class Walk:
                 state = None
         del self.tests[added:]
         return state
-
-    def _is_idle(self, node: ast.AST, module: Module) -> bool:
-        """Whether nothing can happen in a node, and what follows it comes next."""
-        known = self._idle.get(id(node))
-        if known is None:
-            known = isinstance(node, FUNCTIONS) or not (
-                isinstance(node, LEAVING)
-                or (isinstance(node, COUNTING) and self.may_count(node, module))
-                or any(not self._is_idle(child, module) for child in children(node))
-            )
-            self._idle[id(node)] = known
-        return known
 
     def _statement(self, node: ast.stmt, frame: Frame, state: State) -> State | None:
         if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
@@ -289,35 +306,29 @@ class Walk:
     def _by_method(self, expression: ast.expr, name: str, frame: Frame, state: State) -> State:
         for value in self.evaluator.values(expression, frame):
             method = classes.find_method(self.evaluator, value.cls, name) if isinstance(value, Instance) else None
-            if method is not None and self.may_matter(method):
+            if method is not None and self.watch(state).may_matter(method):
                 after = self.function(self.evaluator.frame(method.scope, None, method.closure, value), state)
                 return state if after is None else after
         return state
 
     def _import(self, node: ast.Import | ast.ImportFrom, module: Module, state: State) -> State:
         codebase = self.evaluator.codebase
-        wanted = (
-            [(alias.name, 0) for alias in node.names]
-            if isinstance(node, ast.Import)
-            else [(node.module or "", node.level)]
-            + [(f"{node.module}.{alias.name}" if node.module else alias.name, node.level) for alias in node.names]
-        )
-        for name, level in wanted:
-            found = codebase.find(name, module.path, level)
-            path = found[1] if found is not None else ""
-            if not path or path in self._imported or not self.may_matter_at_import(path):
+        for path in imported_files(codebase, node, module):
+            if path in self._imported:
                 continue
-            other = codebase.module(path)
-            if other is not None:
-                outer = self._returns, self._loops, self._tries, self.tests
-                self._returns, self._loops, self._tries, self.tests = [], [], [], []
-                state = self.module(other, state, is_main=False)
-                self._returns, self._loops, self._tries, self.tests = outer
+            other = codebase.module(path) if self.watch(state).may_matter_at_import(path) else None
+            if other is None:
+                self._imported.update(codebase.reachable([path]))  # nothing happens when it is imported again
+                continue
+            outer = self._returns, self._loops, self._tries, self.tests
+            self._returns, self._loops, self._tries, self.tests = [], [], [], []
+            state = self.module(other, state, is_main=False)
+            self._returns, self._loops, self._tries, self.tests = outer
         return state
 
     def _expression(self, node: ast.AST, frame: Frame, state: State) -> State:
         self._steps += 1
-        if self._steps > MOST_STEPS or self._is_idle(node, frame.module):
+        if self._steps > MOST_STEPS or self.watch(state).is_idle(node, frame.module):
             return state
         if isinstance(node, COMPREHENSIONS):
             frame = self.evaluator.frame_in(frame.module.scopes[node], frame)
@@ -338,13 +349,13 @@ class Walk:
         self.evaluator.steps = 0
         after: list[State | None] = []
         for callee in self.evaluator.values(node.func, frame):
-            inner = self._entered(callee, node, frame)
+            inner = self._entered(callee, node, frame, self.watch(state))
             if inner is not None:
                 after.append(self.function(inner, state))
         joined = _join(after)
         return state if joined is None else joined
 
-    def _entered(self, callee: Value, node: ast.Call, frame: Frame) -> Frame | None:
+    def _entered(self, callee: Value, node: ast.Call, frame: Frame, watch: Watch) -> Frame | None:
         evaluator = self.evaluator
         arguments = evaluator.arguments(node, frame)
         if isinstance(callee, Partial):
@@ -352,7 +363,7 @@ class Walk:
             callee = callee.callee
         if isinstance(callee, Class):
             maker = classes.maker(evaluator, callee)
-            if maker is None or not self.may_matter(maker):
+            if maker is None or not watch.may_matter(maker):
                 return None
             return classes.making_frame(evaluator, Instance(callee, arguments))
         if isinstance(callee, Instance):
@@ -361,9 +372,21 @@ class Walk:
                 return None
             callee = Method(callee, method)
         function = callee.function if isinstance(callee, Method) else callee
-        if isinstance(function, Function) and self.may_matter(function):
+        if isinstance(function, Function) and watch.may_matter(function):
             return evaluator.enter(callee, arguments)
         return None
+
+
+def imported_files(codebase: Codebase, node: ast.Import | ast.ImportFrom, module: Module) -> list[str]:
+    """The files of the project that an import statement may run."""
+    wanted = (
+        [(alias.name, 0) for alias in node.names]
+        if isinstance(node, ast.Import)
+        else [(node.module or "", node.level)]
+        + [(f"{node.module}.{alias.name}" if node.module else alias.name, node.level) for alias in node.names]
+    )
+    found = [codebase.find(name, module.path, level) for name, level in wanted]
+    return [one[1] for one in found if one is not None and one[1]]
 
 
 def runs_once(node: ast.AST, module: Module) -> bool:
