@@ -158,8 +158,10 @@ class Model:
             evaluator = self.evaluator if loaders else self.outline
             place = (cls.node, module, f"the dataset {cls.scope.name}")
             for hanging in Hangings(evaluator).on([Instance(cls, None)], evaluator.frame_of(module.scope)):
-                node = getattr(hanging.value, "node", None)
-                if node is None or not any(item is cls.node for item in ancestors(node)):
+                if not isinstance(hanging.value, Function | Class):
+                    continue
+                node = hanging.value.node
+                if not any(item is cls.node for item in ancestors(node)):
                     continue
                 is_default = module.scope_of(node) is cls.scope
                 if is_default and not self._is_left_in_force(node, cls):
