@@ -31,7 +31,7 @@ from .methods import mp_name
 from .repeats import Repeats
 
 MOST_HANGING = 400
-MOST_STEPS = 2000
+MOST_STEPS = 500
 
 
 class Hanging(NamedTuple):

@@ -34,6 +34,7 @@ from .repeats import Repeats
 
 DEEPEST = 5
 MOST = 300
+MOST_STEPS = 500
 IMPORTANT = (Collection, Instance, Result, Member, Partial, Method, Function, Class, External, ModuleValue, Unknown)
 
 
@@ -74,6 +75,7 @@ class Holdings:
         seen: set[tuple[object, ...]] = set()
         repeats = Repeats()
         pending = [Holding(value, value.way, (), (), False) for value in values]
+        steps = 0
         while pending and len(seen) < MOST:
             current = pending.pop(0)
             key = (current.value.key, current.is_dropped, id(current.node) if current.value is UNKNOWN else 0)
@@ -83,12 +85,14 @@ class Holdings:
             if repeats.has_seen_enough(current.value):
                 continue
             yield current
-            self.evaluator.steps = 0
+            if steps < MOST_STEPS:
+                self.evaluator.steps = 0
             inner = current.value
             if stops is not None and current.owners and isinstance(inner, Instance) and stops(inner.cls):
                 continue
             if len(current.owners) < DEEPEST:
                 pending += self._inside(current)
+            steps += self.evaluator.steps
 
     def _inside(self, held: Holding) -> Iterator[Holding]:
         value = held.value
