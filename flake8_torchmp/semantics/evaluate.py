@@ -724,7 +724,10 @@ class Evaluator:
         """Whether a node is known not to run in a frame."""
         if frame.arguments is None and not (isinstance(frame.receiver, Instance) and frame.receiver.arguments):
             return False
-        return any(self.truth(test, frame) is (not holds) for test, holds in _decidable_facts(node, frame.module))
+        for test, holds in _decidable_facts(node, frame.module):  # noqa: SIM110 - asked too often for a generator
+            if self.truth(test, frame) is (not holds):
+                return True
+        return False
 
     # classes
 

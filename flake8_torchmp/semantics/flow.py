@@ -155,6 +155,14 @@ def reaching(bindings: Sequence[Binding], use: ast.AST, scope: Scope, use_scope:
     """The bindings of one name of `scope` that a use can see, in source order."""
     if len(bindings) == 1:
         return list(bindings)
+    key = ("reaching", use, id(bindings), use_scope)
+    known: list[Binding] | None = scope.module.memo.get(key)
+    if known is None:
+        known = scope.module.memo[key] = _reaching(bindings, use, scope, use_scope)
+    return known
+
+
+def _reaching(bindings: Sequence[Binding], use: ast.AST, scope: Scope, use_scope: Scope) -> list[Binding]:
     place: ast.AST | None = use
     later_too = False
     if use_scope is not scope:

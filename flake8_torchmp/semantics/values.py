@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .module import Module, Scope
@@ -60,8 +62,9 @@ class Value:
     def copy(self) -> Value:
         kind = type(self)
         other: Value = object.__new__(kind)
-        for name in _slots(kind):
-            setattr(other, name, getattr(self, name))
+        names, read = _slots(kind)
+        for name, content in zip(names, read(self), strict=True):
+            setattr(other, name, content)
         return other
 
     def after(self, hop: Hop) -> Value:
@@ -94,14 +97,11 @@ def _once(extras: Iterable[Extra]) -> list[Extra]:
     return list({id(extra.source.node): extra for extra in extras}.values())
 
 
-_SLOTS: dict[type, tuple[str, ...]] = {}
-
-
-def _slots(kind: type) -> tuple[str, ...]:
-    known = _SLOTS.get(kind)
-    if known is None:
-        known = _SLOTS[kind] = tuple(name for base in kind.__mro__ for name in getattr(base, "__slots__", ()))
-    return known
+@cache
+def _slots(kind: type) -> tuple[tuple[str, ...], Callable[[Value], tuple[Any, ...]]]:
+    """What a value of some kind consists of, and what reads it all at once."""
+    names = tuple(name for base in kind.__mro__ for name in getattr(base, "__slots__", ()))
+    return names, attrgetter(*names)
 
 
 class Unknown(Value):
