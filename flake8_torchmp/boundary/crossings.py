@@ -174,9 +174,9 @@ class Crossings:
             if found is apis.RUN_IN_EXECUTOR and not is_given_executor(self.evaluator, arguments):
                 continue
             if isinstance(value, Partial):
-                arguments = self.evaluator.joined(value.arguments, arguments)
+                arguments = self.evaluator.argument_lists.joined(value.arguments, arguments)
             if isinstance(value, External) and value.name.endswith(".__init__") and is_bare_init(node, value):
-                arguments = self.evaluator.without_first(arguments)
+                arguments = self.evaluator.argument_lists.without_first(arguments)
             yield Call(found, node, module, frame, arguments, *self._methods(found, value, arguments, module))
             return
 

@@ -409,7 +409,7 @@ class Starts:
             return None
         arguments = self.evaluator.arguments(node, frame)
         if isinstance(callee, Partial):
-            arguments = self.evaluator.joined(callee.arguments, arguments)
+            arguments = self.evaluator.argument_lists.joined(callee.arguments, arguments)
             callee = callee.callee
         if isinstance(callee, Class):
             inner = classes.making_frame(self.evaluator, Instance(callee, arguments))

@@ -118,7 +118,10 @@ def _replaced(evaluator: Evaluator, value: Value, arguments: Arguments) -> Value
     if not isinstance(value, Instance) or value.arguments is None or not classes.is_record(evaluator, value.cls):
         return UNKNOWN
     names = list(classes.fields(evaluator, value.cls))
-    return Instance(value.cls, evaluator.replaced(value.arguments, names, evaluator.without_first(arguments)))
+    return Instance(
+        value.cls,
+        evaluator.argument_lists.replaced(value.arguments, names, evaluator.argument_lists.without_first(arguments)),
+    )
 
 
 def _partial(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
@@ -126,7 +129,7 @@ def _partial(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
     if source is None:
         yield UNKNOWN
         return
-    rest = evaluator.without_first(arguments)
+    rest = evaluator.argument_lists.without_first(arguments)
     for value in evaluator.of(source):
         yield Partial(value, rest)
 
@@ -352,7 +355,7 @@ def _operated(evaluator: Evaluator, node: ast.BinOp, lefts: tuple[Value, ...], f
     owners = [value for value in lefts if isinstance(value, Instance)]
     if not owners or not name or not evaluator.codebase.may_define(name):
         return
-    right = evaluator.without_first(evaluator.operands(node, frame))
+    right = evaluator.argument_lists.without_first(evaluator.argument_lists.operands(node, frame))
     for owner in owners:
         method = classes.find_method(evaluator, owner.cls, name)
         if method is not None:
@@ -380,11 +383,11 @@ def binary(evaluator: Evaluator, node: ast.BinOp, frame: Frame) -> Iterator[Valu
         return
     if isinstance(node.op, ast.Div):
         # paths: `base / "name"`
-        yield Result(External("operator.truediv", node, frame.module), evaluator.operands(node, frame))
+        yield Result(External("operator.truediv", node, frame.module), evaluator.argument_lists.operands(node, frame))
         return
     for value in lefts:
         if isinstance(value, Instance) and isinstance(node.op, ast.Add) and _adds_by_library(evaluator, value):
-            yield Result(External("operator.add", node, frame.module), evaluator.operands(node, frame))
+            yield Result(External("operator.add", node, frame.module), evaluator.argument_lists.operands(node, frame))
             continue
         start = value.value if isinstance(value, Constant) and isinstance(value.value, str) else None
         if isinstance(value, Text):

@@ -124,7 +124,7 @@ class Callers:
                 continue
             arguments = self.evaluator.arguments(key, frame)
             if isinstance(value, Partial):
-                arguments = self.evaluator.joined(value.arguments, arguments)
+                arguments = self.evaluator.argument_lists.joined(value.arguments, arguments)
             yield arguments, target.receiver if isinstance(target, Method) else None
             return
 

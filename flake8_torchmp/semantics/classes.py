@@ -513,7 +513,7 @@ def _field_default(evaluator: Evaluator, default: ast.expr, owner: Class) -> Ite
     factories = list(_factories(default))
     for node in factories:
         for factory in evaluator.values(node, frame):
-            yield from evaluator.result(factory, evaluator.no_arguments(node, frame))
+            yield from evaluator.result(factory, evaluator.argument_lists.no_arguments(node, frame))
     for node in plain if plain or factories else [default]:
         yield from evaluator.values(node, frame)
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 from . import builtin, changes, classes, command_line, expressions, names
+from .answers import DEEPEST, MOST_LARGE, SMALL, Answers
+from .argument_lists import ArgumentLists
 from .callers import Callers, Deferred
 from .calls import (
     Arguments,
@@ -51,73 +53,27 @@ from .values import (
 )
 
 Values = tuple[Value, ...]
-Key = tuple[Any, ...]
-T = TypeVar("T")
 
 MOST_CANDIDATES = 24
-DEEPEST = 30
-"""Evaluations inside one another before an answer is UNKNOWN."""
 DEEPEST_CALL = 7
-SMALL = 200
-"""Evaluations, the same one counted wherever it is needed, for an answer that is kept from question to question."""
-MOST_LARGE = 150
-"""Larger answers for one question; a program that needs more is not understood."""
-
-_OF_A_QUESTION = ("_cost", "_large", "_height", "_is_whole", "_cut_at", "_depth", "_memo", "_provisional", "_running")
 _UNSEEN: Values = (UNKNOWN,)
 
 
-class Evaluator:
+class Evaluator(Answers):
     def __init__(self, codebase: Codebase, deferred: Mapping[str, Deferred], *, asks_callers: bool = True) -> None:
         self.codebase = codebase
         self.asks_callers = asks_callers
         """Whether what a parameter can be is asked of the callers; if not, answers are cheap and see less."""
         self._deferred = deferred
-        self._most_lasting = SMALL if asks_callers else sys.maxsize
+        super().__init__(SMALL if asks_callers else sys.maxsize)
         self.forget()
 
     def forget(self) -> None:
-        """Drops everything, as the modules that it is about go."""
-        self._lasting: dict[Key, tuple[Any, int, int]] = {}
-        """Answers that nothing cut off, with their steps and their height: the same whatever was asked before."""
+        super().forget()
         self._frames: dict[tuple[Any, ...], Frame] = {}
-        self._arguments: dict[tuple[int, int], Arguments] = {}
-        self._derived: dict[tuple[int, int], tuple[Arguments, Arguments, Arguments]] = {}
+        self.argument_lists = ArgumentLists(self)
         self._additions: dict[tuple[Any, ...], changes.Additions] = {}
         self.callers = Callers(self, self._deferred)
-        self.start_afresh()
-
-    def start_afresh(self) -> None:
-        """Forgets the answers that were cut off somewhere, so that none depends on what was asked before."""
-        self._large = 0
-        """Answers for the question so far that are large, or were cut off: each is found anew for each question."""
-        self._cost = 0
-        self._height = 0
-        self._is_whole = True
-        self._cut_at = DEEPEST + 1
-        """The depth of the outermost evaluation that an answer was cut off for; answers below it are not kept."""
-        self._depth = 0
-        self._memo: dict[Key, Any] = {}
-        self._provisional: dict[Key, tuple[Any, int]] = {}
-        self._running: dict[Key, int] = {}
-
-    @property
-    def steps(self) -> int:
-        """What the question that is asked has taken so far; 0 is set where the next one begins."""
-        return self._large
-
-    @steps.setter
-    def steps(self, count: int) -> None:
-        self._large = count
-
-    def alone(self, question: Callable[[], T]) -> T:
-        """Asks a question as the first of all, so that its answer can be kept for whoever asks it later."""
-        held = {name: self.__dict__[name] for name in _OF_A_QUESTION}
-        self.start_afresh()
-        try:
-            return question()
-        finally:
-            self.__dict__.update(held)
 
     # frames
 
@@ -209,56 +165,6 @@ class Evaluator:
             return self._anew(key, lambda: _distinct(handler(self, node, frame)) or _UNSEEN, _UNSEEN)
         finally:
             self._depth -= 1
-
-    def once(self, key: Key, evaluate: Callable[[], T], cut: T) -> T:
-        """Evaluates once. What was cut off by an evaluation that it is part of is kept as long as that one runs."""
-        lasting = self._lasting.get(key)
-        if lasting is not None and self._depth + lasting[2] <= DEEPEST:
-            self._cost += lasting[1]
-            if lasting[2] > self._height:
-                self._height = lasting[2]
-            return lasting[0]  # type: ignore[no-any-return]
-        return self._anew(key, evaluate, cut)
-
-    def _anew(self, key: Key, evaluate: Callable[[], T], cut: T) -> T:
-        """Evaluates what is not known for good."""
-        known: T | None = self._memo.get(key)
-        if known is not None:
-            self._is_whole = False  # or too large to last
-            return known
-        if key in self._running:
-            self._is_whole = False
-            self._cut_at = min(self._cut_at, self._running[key])
-            return cut
-        if key in self._provisional:
-            self._is_whole = False
-            provisional: tuple[T, int] = self._provisional[key]
-            self._cut_at = min(self._cut_at, provisional[1])
-            return provisional[0]
-        outer = self._cost, self._height, self._is_whole, self._cut_at
-        self._cost, self._height, self._is_whole, self._cut_at = 1, 0, True, DEEPEST + 1
-        place = self._running[key] = len(self._running)
-        try:
-            found = evaluate()
-        finally:
-            del self._running[key]
-            cost, height, is_whole, cut_at = self._cost, self._height + 1, self._is_whole, self._cut_at
-            self._cost = outer[0] + cost
-            self._height = max(height, outer[1])
-            self._is_whole = is_whole and outer[2]
-            self._cut_at = outer[3]
-        if is_whole and cost <= self._most_lasting:
-            self._lasting[key] = (found, cost, height)
-            return found
-        self._large += 1
-        if cut_at >= place:
-            self._memo[key] = found
-            if cut_at == place:
-                self._provisional = {k: v for k, v in self._provisional.items() if v[1] < place}
-        else:
-            self._provisional[key] = (found, cut_at)
-            self._cut_at = min(cut_at, outer[3])
-        return found
 
     def of(self, source: Source) -> Values:
         return self.values(source.node, source.frame)
@@ -442,103 +348,7 @@ class Evaluator:
 
     def arguments(self, call: ast.AST, frame: Frame) -> Arguments:
         """The arguments of a call (or of class keywords), spread out."""
-        key = (id(call), id(frame))
-        known = self._arguments.get(key)
-        if known is not None:
-            return known
-        if not self.callers.is_deferred(call):
-            assert isinstance(call, ast.Call)
-            if not _is_spread(call):
-                made = self._arguments[key] = Arguments(call, frame)
-                made.positional = [Source(argument, frame) for argument in call.args]
-                made.keywords = {keyword.arg: Source(keyword.value, frame) for keyword in call.keywords if keyword.arg}
-                return made
-        unseen = Arguments(call, frame)
-        unseen.open_positional = unseen.open_keywords = True
-        return self.once((*key, "arguments"), lambda: self._gathered(call, frame), unseen)
-
-    def _gathered(self, call: ast.AST, frame: Frame) -> Arguments:
-        deferred = self.callers.deferred(call, frame)
-        if deferred is not None:
-            return deferred
-        assert isinstance(call, ast.Call)
-        made = Arguments(call, frame)
-        for argument in call.args:
-            if isinstance(argument, ast.Starred):
-                self._spread(argument.value, made)
-            elif made.open_positional:
-                continue
-            else:
-                made.positional.append(Source(argument, frame))
-        for keyword in call.keywords:
-            if keyword.arg is not None:
-                made.keywords[keyword.arg] = Source(keyword.value, frame)
-            else:
-                self._spread_keywords(keyword.value, made)
-        return made
-
-    def joined(self, bound: Arguments, later: Arguments) -> Arguments:
-        """The arguments that a partial and its call give together."""
-        key = (id(bound), id(later))
-        if key not in self._derived:
-            self._derived[key] = bound.before(later), bound, later
-        return self._derived[key][0]
-
-    def replaced(self, made: Arguments, names: Sequence[str], later: Arguments) -> Arguments:
-        """The arguments of a record of which a call replaces some fields; `names` are those of its fields."""
-        key = (-id(made), id(later))
-        if key not in self._derived:
-            both = Arguments(later.call, later.frame)
-            both.keywords = {**dict(zip(names, made.positional, strict=False)), **made.keywords, **later.keywords}
-            both.open_positional, both.open_keywords = made.open_positional, made.open_keywords
-            self._derived[key] = both, made, later
-        return self._derived[key][0]
-
-    def without_first(self, arguments: Arguments) -> Arguments:
-        """The arguments that are left for the function which was the first."""
-        key = (id(arguments), -1)
-        if key not in self._derived:
-            rest = Arguments(arguments.call, arguments.frame)
-            rest.positional, rest.keywords = arguments.positional[1:], arguments.keywords
-            rest.loose = arguments.loose
-            rest.open_positional, rest.open_keywords = arguments.open_positional, arguments.open_keywords
-            self._derived[key] = rest, arguments, arguments
-        return self._derived[key][0]
-
-    def operands(self, node: ast.BinOp, frame: Frame) -> Arguments:
-        """The two sides of an operator, as the arguments of a call."""
-        key = (id(node), id(frame))
-        if key not in self._arguments:
-            made = self._arguments[key] = Arguments(node, frame)
-            made.positional = [Source(node.left, frame), Source(node.right, frame)]
-        return self._arguments[key]
-
-    def no_arguments(self, node: ast.AST, frame: Frame) -> Arguments:
-        """For a call that somebody else makes without arguments."""
-        return self._arguments.setdefault((id(node), -id(frame)), Arguments(node, frame))
-
-    def _spread(self, node: ast.expr, made: Arguments) -> None:
-        for value in self.values(node, made.frame)[:1]:
-            if not isinstance(value, Collection) or value.kind == "dict":
-                continue
-            sources = [source for _, source in self.items(value)]
-            if value.complete and not value.added_items():
-                made.positional += sources
-                return
-            made.loose += sources
-        made.open_positional = True
-
-    def _spread_keywords(self, node: ast.expr, made: Arguments) -> None:
-        for value in self.values(node, made.frame):
-            if not isinstance(value, Collection):
-                made.open_keywords = True
-                continue
-            for key, source in self.items(value):
-                if isinstance(key, str):
-                    made.keywords[key] = source
-                else:
-                    made.open_keywords = True
-            made.open_keywords = made.open_keywords or not value.complete
+        return self.argument_lists.of(call, frame)
 
     def _call(self, node: ast.Call, frame: Frame) -> Iterator[Value]:
         for callee in self.values(node.func, frame):
@@ -566,7 +376,7 @@ class Evaluator:
         elif isinstance(callee, Class):
             yield Instance(callee, arguments)
         elif isinstance(callee, Partial):
-            yield from self.result(callee.callee, self.joined(callee.arguments, arguments))
+            yield from self.result(callee.callee, self.argument_lists.joined(callee.arguments, arguments))
         elif isinstance(callee, Instance):
             found = [m for m in classes.attribute(self, callee, "__call__") if isinstance(m, Method)]
             for method in found:
@@ -591,7 +401,7 @@ class Evaluator:
         if receiver is None and has_receiver(function.scope) and arguments.positional:
             # `Base.method(self, x)`: the object is the first argument
             receiver = self.of(arguments.positional[0])[0]
-            arguments = self.without_first(arguments)
+            arguments = self.argument_lists.without_first(arguments)
         return self.frame(function.scope, arguments, function.closure, receiver)
 
     @staticmethod
@@ -632,7 +442,7 @@ class Evaluator:
         elif isinstance(base, External):
             yield External(f"{base.name}.{name}", node, frame.module)
         elif name == "__dict__":
-            yield builtin.as_mapping(self, base, self.no_arguments(node, frame))
+            yield builtin.as_mapping(self, base, self.argument_lists.no_arguments(node, frame))
         elif isinstance(base, Instance | Class | Super):
             yield from classes.attribute(self, base, name)
         elif isinstance(base, Constant) and name == "value":
@@ -752,10 +562,6 @@ def _may_be_decided(test: ast.expr) -> bool:
         return isinstance(test, ast.Name | ast.Attribute | ast.Constant)
     parts = (test.left, *test.comparators)
     return not any(isinstance(part, ast.Call | ast.Subscript) for part in parts)
-
-
-def _is_spread(call: ast.Call) -> bool:
-    return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
 
 
 def _distinct(values: Iterator[Value]) -> Values:

@@ -359,7 +359,7 @@ class Walk:
         evaluator = self.evaluator
         arguments = evaluator.arguments(node, frame)
         if isinstance(callee, Partial):
-            arguments = evaluator.joined(callee.arguments, arguments)
+            arguments = evaluator.argument_lists.joined(callee.arguments, arguments)
             callee = callee.callee
         if isinstance(callee, Class):
             maker = classes.maker(evaluator, callee)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from .module import Module, Scope
 
@@ -51,6 +50,14 @@ class Value:
 
     __slots__ = ("additions", "way")
 
+    _parts: ClassVar[tuple[str, ...]]
+    _read: ClassVar[attrgetter[Any]]
+    """What a value of a kind consists of, and what reads it all at once: values are copied at each hop."""
+
+    def __init_subclass__(cls) -> None:
+        cls._parts = tuple(name for base in cls.__mro__ for name in getattr(base, "__slots__", ()))
+        cls._read = attrgetter(*cls._parts)
+
     def __init__(self) -> None:
         self.way: tuple[Hop, ...] = ()
         self.additions: tuple[Additions, ...] = ()
@@ -60,10 +67,8 @@ class Value:
         return (id(self),)
 
     def copy(self) -> Value:
-        kind = type(self)
-        other: Value = object.__new__(kind)
-        names, read = _slots(kind)
-        for name, content in zip(names, read(self), strict=True):
+        other: Value = object.__new__(type(self))
+        for name, content in zip(self._parts, self._read(self), strict=True):
             setattr(other, name, content)
         return other
 
@@ -95,13 +100,6 @@ class Value:
 
 def _once(extras: Iterable[Extra]) -> list[Extra]:
     return list({id(extra.source.node): extra for extra in extras}.values())
-
-
-@cache
-def _slots(kind: type) -> tuple[tuple[str, ...], Callable[[Value], tuple[Any, ...]]]:
-    """What a value of some kind consists of, and what reads it all at once."""
-    names = tuple(name for base in kind.__mro__ for name in getattr(base, "__slots__", ()))
-    return names, attrgetter(*names)
 
 
 class Unknown(Value):

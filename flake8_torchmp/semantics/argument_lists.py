@@ -1,0 +1,124 @@
+"""What calls are given: spread out, joined with what a partial holds, put in the place of a record's fields."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .calls import Arguments, Frame
+from .values import Collection, Source
+
+if TYPE_CHECKING:
+    from .evaluate import Evaluator
+
+
+class ArgumentLists:
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._given: dict[tuple[int, int], Arguments] = {}
+        self._derived: dict[tuple[int, int], tuple[Arguments, Arguments, Arguments]] = {}
+
+    def of(self, call: ast.AST, frame: Frame) -> Arguments:
+        """The arguments of a call (or of class keywords), spread out."""
+        key = (id(call), id(frame))
+        known = self._given.get(key)
+        if known is not None:
+            return known
+        if not self._evaluator.callers.is_deferred(call):
+            assert isinstance(call, ast.Call)
+            if not _is_spread(call):
+                made = self._given[key] = Arguments(call, frame)
+                made.positional = [Source(argument, frame) for argument in call.args]
+                made.keywords = {keyword.arg: Source(keyword.value, frame) for keyword in call.keywords if keyword.arg}
+                return made
+        unseen = Arguments(call, frame)
+        unseen.open_positional = unseen.open_keywords = True
+        return self._evaluator.once((*key, "arguments"), lambda: self._gathered(call, frame), unseen)
+
+    def _gathered(self, call: ast.AST, frame: Frame) -> Arguments:
+        deferred = self._evaluator.callers.deferred(call, frame)
+        if deferred is not None:
+            return deferred
+        assert isinstance(call, ast.Call)
+        made = Arguments(call, frame)
+        for argument in call.args:
+            if isinstance(argument, ast.Starred):
+                self._spread(argument.value, made)
+            elif made.open_positional:
+                continue
+            else:
+                made.positional.append(Source(argument, frame))
+        for keyword in call.keywords:
+            if keyword.arg is not None:
+                made.keywords[keyword.arg] = Source(keyword.value, frame)
+            else:
+                self._spread_keywords(keyword.value, made)
+        return made
+
+    def joined(self, bound: Arguments, later: Arguments) -> Arguments:
+        """The arguments that a partial and its call give together."""
+        key = (id(bound), id(later))
+        if key not in self._derived:
+            self._derived[key] = bound.before(later), bound, later
+        return self._derived[key][0]
+
+    def replaced(self, made: Arguments, names: Sequence[str], later: Arguments) -> Arguments:
+        """The arguments of a record of which a call replaces some fields; `names` are those of its fields."""
+        key = (-id(made), id(later))
+        if key not in self._derived:
+            both = Arguments(later.call, later.frame)
+            both.keywords = {**dict(zip(names, made.positional, strict=False)), **made.keywords, **later.keywords}
+            both.open_positional, both.open_keywords = made.open_positional, made.open_keywords
+            self._derived[key] = both, made, later
+        return self._derived[key][0]
+
+    def without_first(self, arguments: Arguments) -> Arguments:
+        """The arguments that are left for the function which was the first."""
+        key = (id(arguments), -1)
+        if key not in self._derived:
+            rest = Arguments(arguments.call, arguments.frame)
+            rest.positional, rest.keywords = arguments.positional[1:], arguments.keywords
+            rest.loose = arguments.loose
+            rest.open_positional, rest.open_keywords = arguments.open_positional, arguments.open_keywords
+            self._derived[key] = rest, arguments, arguments
+        return self._derived[key][0]
+
+    def operands(self, node: ast.BinOp, frame: Frame) -> Arguments:
+        """The two sides of an operator, as the arguments of a call."""
+        key = (id(node), id(frame))
+        if key not in self._given:
+            made = self._given[key] = Arguments(node, frame)
+            made.positional = [Source(node.left, frame), Source(node.right, frame)]
+        return self._given[key]
+
+    def no_arguments(self, node: ast.AST, frame: Frame) -> Arguments:
+        """For a call that somebody else makes without arguments."""
+        return self._given.setdefault((id(node), -id(frame)), Arguments(node, frame))
+
+    def _spread(self, node: ast.expr, made: Arguments) -> None:
+        for value in self._evaluator.values(node, made.frame)[:1]:
+            if not isinstance(value, Collection) or value.kind == "dict":
+                continue
+            sources = [source for _, source in self._evaluator.items(value)]
+            if value.complete and not value.added_items():
+                made.positional += sources
+                return
+            made.loose += sources
+        made.open_positional = True
+
+    def _spread_keywords(self, node: ast.expr, made: Arguments) -> None:
+        for value in self._evaluator.values(node, made.frame):
+            if not isinstance(value, Collection):
+                made.open_keywords = True
+                continue
+            for key, source in self._evaluator.items(value):
+                if isinstance(key, str):
+                    made.keywords[key] = source
+                else:
+                    made.open_keywords = True
+            made.open_keywords = made.open_keywords or not value.complete
+
+
+def _is_spread(call: ast.Call) -> bool:
+    return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
