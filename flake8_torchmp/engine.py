@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import source
-from .boundary.apis import LIBRARIES, WORDS
+from .boundary.apis import LIBRARIES, OWN_WORDS, STARTS, WORDS
 from .boundary.model import Model
 from .findings import Answer, Finding
 from .rules import Rule, all_rules
 from .semantics.codebase import Codebase
+from .semantics.reach import Reach
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -38,13 +39,12 @@ _ASIDE = re.compile(
     re.MULTILINE,
 )
 """What does not run, or calls nothing, when a file is imported."""
-_DEFINES = re.compile(rb"^(?:def|class)[ \t]+(\w+)", re.MULTILINE)
-_CALLED = re.compile(rb"\b(?:(\w+)[\w.]*\.)?(\w+)[ \t]*\(")
+_CALLED = re.compile(rb"\b\w[\w.]*[ \t]*\(")
 
 
 def can_matter(data: bytes) -> bool:
     """Whether a file can have a crossing, worker code or a start of its own: decided by its bytes."""
-    return WORDS.search(data) is not None
+    return OWN_WORDS.search(data) is not None
 
 
 class Project:
@@ -53,6 +53,7 @@ class Project:
     def __init__(self, root: Path, settings: Settings, buffers: Mapping[str, bytes] | None = None) -> None:
         self.codebase = Codebase(str(root), settings.source_roots, LIBRARIES, buffers)
         self.model = Model(self.codebase, settings)
+        self._starts = Reach(self.codebase, STARTS)
         self._seeds: dict[str, bool] = {}
         self._asked = 0
         self._found: dict[str, list[Finding]] = {}
@@ -83,7 +84,7 @@ class Project:
     def is_seed(self, path: str) -> bool:
         if path not in self._seeds:
             self._seeds[path] = (
-                self.codebase.matches(path, WORDS)
+                self.codebase.matches(path, OWN_WORDS)
                 or path in self.codebase.derived_from(WORDS)
                 or self._starts_elsewhere(path)
             )
@@ -91,27 +92,8 @@ class Project:
 
     def _starts_elsewhere(self, path: str) -> bool:
         """Whether a file calls something of the project at module level that may start processes."""
-        data = self.codebase.data(path)
-        called = set(_CALLED.findall(_ASIDE.sub(b"", data)))
-        if not called:
-            return False
-        known = b"|".join(re.escape(name) for name in sorted({name for root, name in called if not root}))
-        mentioned = known and re.search(
-            rb"^[ \t]*(?:from\b[^\n]*\bimport(?:[ \t]*\([^)]*|[^\n]*)|(?:def|class)[ \t]+)\b(?:" + known + rb")\b",
-            data,
-            re.MULTILINE,
-        )
-        if mentioned and self.codebase.leads_to(path, WORDS):
-            return True
-        return self._starts_in_module(path, {name for root, name in called if root})
-
-    def _starts_in_module(self, path: str, called: set[bytes]) -> bool:
-        """Whether something of these names, called as `module.name()`, is defined where processes may start."""
-        for imported in self.codebase.imports(path) if called else ():
-            defined = set(_DEFINES.findall(self.codebase.data(imported)))
-            if not defined.isdisjoint(called) and self.codebase.leads_to(imported, WORDS):
-                return True
-        return False
+        called = set(_CALLED.findall(_ASIDE.sub(b"", self.codebase.data(path))))
+        return bool(called) and self._starts.comes_to(b" ".join(called), path)
 
     def findings_from(self, seed: str) -> list[Finding]:
         """What the crossings, worker code and starts of one file lead to, there and in other files."""

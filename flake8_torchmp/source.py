@@ -8,7 +8,7 @@ import contextlib
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -19,13 +19,15 @@ _BLANK = re.compile(rb"[ \t\f]*(?:[#\r\n]|$)")
 class Words:
     """A pattern of which one of some literals is always a part: to look for those first is much quicker."""
 
-    def __init__(self, pattern: bytes, literals: list[bytes]) -> None:
+    def __init__(self, pattern: bytes, literals: list[bytes], pairs: Sequence[tuple[bytes, bytes]] = ()) -> None:
         self.pattern = pattern
+        self._pairs = pairs
+        """Words that count where both stand."""
         self._search = re.compile(pattern).search
         self._literals = literals
 
     def search(self, data: bytes) -> object:
-        """A match, or None; only around the literals is the pattern tried."""
+        """What was found, or None; only around the literals is the pattern tried."""
         for literal in self._literals:
             place = data.find(literal)
             while place >= 0:
@@ -33,7 +35,7 @@ class Words:
                 if match is not None:
                     return match
                 place = data.find(literal, place + 1)
-        return None
+        return next((pair for pair in self._pairs if pair[0] in data and pair[1] in data), None)
 
 
 def places(word: bytes, data: bytes) -> Iterator[int]:

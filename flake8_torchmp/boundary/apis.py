@@ -227,14 +227,30 @@ LIBRARIES = frozenset(
     "albumentations timm ray dask omegaconf hydra litdata".split()
 )
 
-WORDS = Words(
+_OWN = (
     rb"DataLoader|Loader\b|Dataset\b|multiprocessing|\bProcess(?:PoolExecutor)?\b|\bPool\b|\bspawn\b|start_method"
-    rb"|start_processes|get_context|IterDataPipe|\bDatasetFolder|\bImageFolder|torchvision|torchaudio|torch_geometric"
-    rb"|call_parse|\bfork(?:pty)?\b|\bThread|data_collator|from_datasets|ParallelMapper",
-    b"Loader Dataset multiprocessing Process Pool spawn start_ get_context IterDataPipe ImageFolder torchvision "
-    b"torchaudio torch_geometric call_parse fork Thread data_collator from_datasets ParallelMapper".split(),
+    rb"|start_processes|get_context|IterDataPipe|\bDatasetFolder|\bImageFolder|call_parse|\bfork(?:pty)?\b|\bThread"
+    rb"|data_collator|from_datasets|ParallelMapper"
 )
+_OWN_LITERALS = (
+    b"Loader Dataset multiprocessing Process Pool spawn start_ get_context IterDataPipe ImageFolder call_parse fork "
+    b"Thread data_collator from_datasets ParallelMapper"
+).split()
+_LIBRARIES_OF_DATASETS = (b"torchvision", b"torchaudio", b"torch_geometric")
+
+WORDS = Words(b"|".join((_OWN, *_LIBRARIES_OF_DATASETS)), [*_OWN_LITERALS, *_LIBRARIES_OF_DATASETS])
+"""The names of all that can cross, run in workers or start them; and where datasets come from."""
+
+OWN_WORDS = Words(_OWN, _OWN_LITERALS, [(library, b"datasets") for library in _LIBRARIES_OF_DATASETS])
 """No file without one of these words has a crossing, worker code or a start of its own."""
+
+STARTS = Words(
+    rb"Loader\b|multiprocessing|\bProcess|\bPool\b|\bspawn\b|start_method|start_processes|get_context|ParallelMapper"
+    rb"|call_parse|\bfork(?:pty)?\b|\bThread|Executor\b|Manager\b|\bTrainer\b",
+    b"Loader multiprocessing Process Pool spawn start_ get_context ParallelMapper call_parse fork Thread Executor "
+    b"Manager Trainer".split(),
+)
+"""No code without one of these words in it starts processes, or makes what does when it is iterated."""
 
 
 @cache

@@ -65,6 +65,7 @@ class Codebase:
         self._folders: set[str] = set()
         self._tops: dict[str, list[str]] = {}
         self._imports: dict[str, tuple[str, ...]] = {}
+        self._imported_names: dict[str, dict[bytes, list[tuple[bytes, bytes]]]] = {}
         self._derived: dict[bytes, dict[str, frozenset[str]]] = {}
         self._names: dict[bytes, frozenset[str]] = {}
         self._matches: dict[tuple[str, bytes], bool] = {}
@@ -307,6 +308,19 @@ class Codebase:
             found = self.find(".".join(parts[:count]), path)
             if found is not None and found[1]:
                 yield found[1]
+
+    def imported_names(self, path: str) -> dict[bytes, list[tuple[bytes, bytes]]]:
+        """The names that import statements of a file bring, going by its bytes: each with its origin and name there."""
+        if path not in self._imported_names:
+            found = self._imported_names[path] = {}
+            for origin, names, plain in _IMPORT.findall(self.data(path)):
+                for part in _COMMENT.sub(b"", names or plain).strip(b"() \t").split(b","):
+                    words = part.split()
+                    if not words:
+                        continue
+                    local = words[-1] if origin or len(words) > 1 else words[0].partition(b".")[0]
+                    found.setdefault(local, []).append((origin, words[0]) if origin else (words[0], b""))
+        return self._imported_names[path]
 
     def may_offer(self, path: str, name: str) -> bool:
         """Whether a star import of a file can bring a name, going by its bytes and those of what it stars itself."""

@@ -37,6 +37,7 @@ class Mentions:
         self._files: dict[tuple[str, str], tuple[str, ...]] = {}
         self._dependent: dict[tuple[str, str], tuple[str, ...]] = {}
         self._statements: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+        self._definitions: dict[str, dict[bytes, list[bytes]]] = {}
 
     def of(self, scope: Scope) -> tuple[str, ...]:
         """The files that can have to do with a function or class, its own first."""
@@ -50,6 +51,15 @@ class Mentions:
     def of_file(self, path: str) -> tuple[str, ...]:
         """The files that can have to do with what a file defines, it first."""
         return self._of_names([name for _, names in self._statements_of(path) for name in names], path)
+
+    def definitions(self, path: str) -> dict[bytes, list[bytes]]:
+        """What the module-level statements of a file define, each name with the text of its statements."""
+        if path not in self._definitions:
+            found = self._definitions[path] = {}
+            for index in range(len(self._statements_of(path))):
+                for name in self._defined_by(index, path):
+                    found.setdefault(name.encode(), []).append(self._text_of(index, path))
+        return self._definitions[path]
 
     def _of_names(self, names: Iterable[str], path: str) -> tuple[str, ...]:
         names = sorted({name for name in names if name not in _NO_USE})
@@ -90,17 +100,24 @@ class Mentions:
 
     def _names_at(self, path: str, place: int) -> tuple[str, ...]:
         """What the module-level statement at a place defines."""
-        data, statements = self._codebase.data(path), self._statements_of(path)
-        index = bisect_right(statements, place, key=_start) - 1
-        if index < 0:
-            return ()
+        index = bisect_right(self._statements_of(path), place, key=_start) - 1
+        return self._defined_by(index, path) if index >= 0 else ()
+
+    def _defined_by(self, index: int, path: str) -> tuple[str, ...]:
+        """What a statement of a module defines, by its number."""
+        statements = self._statements_of(path)
         names = statements[index][1]
         if not names:
             # a block, with what it defines; or a line of a text inside the definition before it
-            end = statements[index + 1][0] if index + 1 < len(statements) else len(data)
-            names = tuple(_text(one or other) for one, other in _INSIDE.findall(data[statements[index][0] : end]))
+            text = self._text_of(index, path)
+            names = tuple(_text(one or other) for one, other in _INSIDE.findall(text))
             names += next((before for _, before in reversed(statements[:index]) if before), ())
         return names
+
+    def _text_of(self, index: int, path: str) -> bytes:
+        data, statements = self._codebase.data(path), self._statements_of(path)
+        end = statements[index + 1][0] if index + 1 < len(statements) else len(data)
+        return data[statements[index][0] : end]
 
     def _statements_of(self, path: str) -> list[tuple[int, tuple[str, ...]]]:
         """The statements of a module: where each begins, and the names that it defines."""

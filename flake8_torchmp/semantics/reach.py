@@ -1,0 +1,80 @@
+"""What calling something may come to, going by the names in its text, so that no file has to be parsed for it.
+
+Whatever code makes or calls it names, or the code that it calls names it: a class stands for all its methods.
+Too much is named rather than too little.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from flake8_torchmp import source
+
+if TYPE_CHECKING:
+    from .codebase import Codebase
+
+_NAMED = re.compile(rb"(\w+)((?:\.\w+)*)")
+
+Name = tuple[str, bytes]
+"""A name as it is known in a file."""
+
+
+class Reach:
+    def __init__(self, codebase: Codebase, pattern: re.Pattern[bytes] | source.Words) -> None:
+        self._codebase = codebase
+        self._pattern = pattern
+        self._known: dict[Name, bool] = {}
+
+    def comes_to(self, text: bytes, path: str) -> bool:
+        """Whether what some text of a file names, or leads to, matches the pattern."""
+        led_here: dict[Name, Name | None] = dict.fromkeys(self._named_in(text, path))
+        pending = list(led_here)
+        for place in pending:
+            known = self._known.get(place)
+            if known or (known is None and any(self._pattern.search(text) for text, _ in self._texts(place))):
+                current: Name | None = place
+                while current is not None:
+                    self._known[current] = True
+                    current = led_here[current]
+                return True
+            for text, file in self._texts(place) if known is None else ():
+                for name in self._named_in(text, file):
+                    if name not in led_here:
+                        led_here[name] = place
+                        pending.append(name)
+        self._known.update(dict.fromkeys(pending, False))
+        return False
+
+    def _texts(self, place: Name) -> Iterator[tuple[bytes, str]]:
+        """The statements that define a name, or what is imported under it."""
+        path, name = place
+        for text in self._codebase.mentions.definitions(path).get(name, ()):
+            yield text, path
+        for origin, original in self._codebase.imported_names(path).get(name, ()):
+            yield b"%b %b" % (origin, original), ""
+
+    def _named_in(self, text: bytes, path: str) -> Iterator[Name]:
+        codebase = self._codebase
+        if not path:
+            return
+        defined, imported = codebase.mentions.definitions(path), codebase.imported_names(path)
+        has_stars = b"*" in imported
+        for name, attributes in set(_NAMED.findall(text)):
+            if name in defined:
+                yield path, name
+            if name in imported:
+                yield path, name
+                names = {original for _, original in imported[name] if original}
+                yield from self._elsewhere(path, names.union(attributes.split(b".")))
+            elif has_stars and name not in defined:
+                yield from self._elsewhere(path, {name})
+
+    def _elsewhere(self, path: str, names: set[bytes]) -> Iterator[Name]:
+        """Names in the files that a file imports."""
+        for other in self._codebase.imports(path):
+            known = (self._codebase.mentions.definitions(other), self._codebase.imported_names(other))
+            for name in names:
+                if name in known[0] or name in known[1] or (name and b"*" in known[1]):
+                    yield other, name
