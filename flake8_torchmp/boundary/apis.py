@@ -244,6 +244,12 @@ WORDS = Words(b"|".join((_OWN, *_LIBRARIES_OF_DATASETS)), [*_OWN_LITERALS, *_LIB
 OWN_WORDS = Words(_OWN, _OWN_LITERALS, [(library, b"datasets") for library in _LIBRARIES_OF_DATASETS])
 """No file without one of these words has a crossing, worker code or a start of its own."""
 
+LOADER_WORDS = Words(
+    rb"Loader\b|LightningDataset\b|data_collator|from_datasets|ParallelMapper",
+    b"Loader LightningDataset data_collator from_datasets ParallelMapper".split(),
+)
+"""The names of all that makes loaders."""
+
 STARTS = Words(
     rb"Loader\b|multiprocessing|\bProcess|\bPool\b|\bspawn\b|start_method|start_processes|get_context|ParallelMapper"
     rb"|call_parse|\bfork(?:pty)?\b|\bThread|Executor\b|Manager\b|\bTrainer\b",

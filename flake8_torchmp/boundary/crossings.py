@@ -83,12 +83,25 @@ class Crossings:
         self.methods = methods
         self.loaders = {**apis.LOADERS, **dict.fromkeys(loaders, apis.KEYWORD_LOADER)}
         self._names = API_NAMES | {name.rpartition(".")[2] for name in loaders}
+        self._own_loaders = tuple(name.rpartition(".")[2] for name in loaders)
+        self._may_make_loaders: dict[str, bool] = {}
         self._calls: dict[str, list[Call]] = {}
         self._crossings: dict[str, list[Crossing]] = {}
 
     def forget(self) -> None:
         self._calls.clear()
         self._crossings.clear()
+
+    def may_make_loaders(self, path: str) -> bool:
+        """Whether a file can make a loader, or something that derives from one, going by names."""
+        known = self._may_make_loaders.get(path)
+        if known is None:
+            codebase = self.outline.codebase
+            names = (*codebase.derived_names(apis.LOADER_WORDS), *self._own_loaders)
+            known = self._may_make_loaders[path] = codebase.matches(path, apis.LOADER_WORDS) or any(
+                codebase.uses(path, name) for name in names
+            )
+        return known
 
     def of(self, module: Module) -> list[Crossing]:
         """Every crossing of a module's calls, in each of the ways that the project runs them."""
@@ -279,7 +292,7 @@ class Crossings:
         node: Any = binding.node
         origin: Any = getattr(node, "_torchmp_up", None)
         found = self.evaluator.codebase.find(origin.module or "", module.path, origin.level)
-        if found is None or not found[1] or not self.evaluator.codebase.matches(found[1], apis.WORDS):
+        if found is None or not found[1] or not self.evaluator.codebase.matches(found[1], apis.OWN_WORDS):
             return False
         codebase = self.outline.codebase
         name = binding.node.name

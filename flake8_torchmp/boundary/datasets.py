@@ -55,7 +55,7 @@ class Datasets:
         """For each loader of the project that is given objects of a class: whether it may have workers."""
         codebase = self.outline.codebase
         for path in codebase.mentions.of(cls.scope):
-            for scopes, has_workers in self._loaders_in(path) if codebase.matches(path, apis.WORDS) else ():
+            for scopes, has_workers in self._loaders_in(path) if self.crossings.may_make_loaders(path) else ():
                 if cls.scope.place in scopes:
                     yield has_workers
 

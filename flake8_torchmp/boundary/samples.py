@@ -47,7 +47,7 @@ def loaders_of(crossings: Crossings, cls: Scope) -> Iterator[Crossing]:
     """The crossings of all loaders of the project which are given objects of a class, perhaps inside something else."""
     codebase = crossings.evaluator.codebase
     for path in codebase.users([cls.module.path]):
-        module = codebase.module(path) if codebase.matches(path, apis.WORDS) else None
+        module = codebase.module(path) if crossings.may_make_loaders(path) else None
         for crossing in crossings.of(module) if module is not None else ():
             if crossing.parameter.role == "dataset" and any(
                 isinstance(hanging.value, Instance)

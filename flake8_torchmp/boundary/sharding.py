@@ -296,7 +296,7 @@ class Sharding:
         codebase = self.outline.codebase
         found = False
         for path in codebase.users([cls.scope.module.path]):
-            module = codebase.module(path) if codebase.matches(path, apis.WORDS) else None
+            module = codebase.module(path) if self.workers.crossings.may_make_loaders(path) else None
             for crossing in self.workers.crossings.of(module) if module is not None else ():
                 if crossing.parameter.role != "dataset" or not any(
                     self._is_one(h.value, cls) for h in crossing.hanging

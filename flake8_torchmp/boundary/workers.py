@@ -145,7 +145,7 @@ class Workers:
             codebase = self.evaluator.codebase
             found: set[str] = set()
             for user in codebase.mentions.of(scope):
-                if codebase.matches(user, apis.WORDS):
+                if codebase.matches(user, apis.OWN_WORDS):
                     found |= self._kinds_by(user).get(scope.module.path, {}).get(scope.place, set())
             known = self._kinds[scope.place] = frozenset(found)
         return known

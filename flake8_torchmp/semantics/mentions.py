@@ -37,7 +37,7 @@ class Mentions:
         self._files: dict[tuple[str, str], tuple[str, ...]] = {}
         self._dependent: dict[tuple[str, str], tuple[str, ...]] = {}
         self._statements: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
-        self._definitions: dict[str, dict[bytes, list[bytes]]] = {}
+        self._definitions: dict[str, dict[bytes, list[int]]] = {}
 
     def of(self, scope: Scope) -> tuple[str, ...]:
         """The files that can have to do with a function or class, its own first."""
@@ -52,13 +52,13 @@ class Mentions:
         """The files that can have to do with what a file defines, it first."""
         return self._of_names([name for _, names in self._statements_of(path) for name in names], path)
 
-    def definitions(self, path: str) -> dict[bytes, list[bytes]]:
-        """What the module-level statements of a file define, each name with the text of its statements."""
+    def definitions(self, path: str) -> dict[bytes, list[int]]:
+        """What the module-level statements of a file define, each name with the numbers of its statements."""
         if path not in self._definitions:
             found = self._definitions[path] = {}
             for index in range(len(self._statements_of(path))):
                 for name in self._defined_by(index, path):
-                    found.setdefault(name.encode(), []).append(self._text_of(index, path))
+                    found.setdefault(name.encode(), []).append(index)
         return self._definitions[path]
 
     def _of_names(self, names: Iterable[str], path: str) -> tuple[str, ...]:
@@ -109,12 +109,13 @@ class Mentions:
         names = statements[index][1]
         if not names:
             # a block, with what it defines; or a line of a text inside the definition before it
-            text = self._text_of(index, path)
+            text = self.text_of(index, path)
             names = tuple(_text(one or other) for one, other in _INSIDE.findall(text))
             names += next((before for _, before in reversed(statements[:index]) if before), ())
         return names
 
-    def _text_of(self, index: int, path: str) -> bytes:
+    def text_of(self, index: int, path: str) -> bytes:
+        """A statement of a module, by its number."""
         data, statements = self._codebase.data(path), self._statements_of(path)
         end = statements[index + 1][0] if index + 1 < len(statements) else len(data)
         return data[statements[index][0] : end]

@@ -50,8 +50,9 @@ class Reach:
     def _texts(self, place: Name) -> Iterator[tuple[bytes, str]]:
         """The statements that define a name, or what is imported under it."""
         path, name = place
-        for text in self._codebase.mentions.definitions(path).get(name, ()):
-            yield text, path
+        mentions = self._codebase.mentions
+        for index in mentions.definitions(path).get(name, ()):
+            yield mentions.text_of(index, path), path
         for origin, original in self._codebase.imported_names(path).get(name, ()):
             yield b"%b %b" % (origin, original), ""
 
