@@ -137,7 +137,7 @@ class Hangings:
                 return
             dropped = self._dropped(state, value)
         for extra in value.added_attributes():
-            if extra.label.partition(".")[0] not in dropped:
+            if extra.attribute not in dropped:
                 for inner in evaluator.of(extra.source):
                     yield inner, f".{extra.label}"
         dropped = dropped.union(*map(classes.cleared, classes.project_classes(evaluator, value.cls)))

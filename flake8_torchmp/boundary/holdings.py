@@ -6,10 +6,11 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import builtin, classes
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.values import (
+    INSIDE,
     UNKNOWN,
     Class,
     Collection,
@@ -114,6 +115,8 @@ class Holdings:
                 inner += self._given(value.owner)  # a, b = random_split(dataset, …)
         elif isinstance(value, Result) and _keeps(value):
             inner += self._given(value)
+        elif isinstance(value, Result) and value.additions and builtin.is_namespace(value):
+            inner += [item for extra in value.added_attributes() for item in self.evaluator.of(extra.source)]
         for item in inner:
             if isinstance(item, IMPORTANT):
                 yield held._replace(value=item, way=(*item.way, *held.way))
@@ -143,8 +146,8 @@ class Holdings:
                         value=item,
                         way=(*item.way, *held.way),
                         owners=(*held.owners, value),
-                        attributes=(*held.attributes, extra.label),
-                        is_dropped=held.is_dropped or drops(extra.label.partition(".")[0]),
+                        attributes=(*held.attributes, extra.label.removesuffix(INSIDE)),
+                        is_dropped=held.is_dropped or drops(extra.attribute),
                         node=extra.source.node,
                         module=extra.source.frame.module,
                     )

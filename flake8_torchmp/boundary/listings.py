@@ -21,7 +21,7 @@ from flake8_torchmp.semantics.module import (
     mentions,
     up,
 )
-from flake8_torchmp.semantics.values import Class, External, Function, Hop, Method, Value
+from flake8_torchmp.semantics.values import Class, External, Function, Hop, Instance, Method, Value
 
 from . import apis
 from .datasets import Datasets
@@ -396,6 +396,24 @@ class _Flow:
         if place.is_number or not any(_is_sorted_there(load) for load in loads):
             for load in loads:
                 self._go(load, place, dotted(load))
+            self._read_by_others(name, owner, place)
+
+    def _read_by_others(self, name: str, owner: Scope, place: _Place) -> None:
+        """`self.manifest.files` in a dataset, where the manifest is an object that is no dataset."""
+        assert owner.parent is not None
+        if self.listings.datasets.is_dataset(Class(owner, self.outline.frame_of(owner.parent))):
+            return
+        codebase = self.evaluator.codebase
+        paths = codebase.mentioning(name, owner.module.path)
+        for module in (codebase.module(path) for path in paths if codebase.matches(path, apis.WORDS)):
+            for load in module.loads(name) if module is not None else ():
+                assert module is not None
+                around = module.scope_of(load).enclosing_class()
+                if not isinstance(load, ast.Attribute) or around is owner:
+                    continue
+                holders = self.evaluator.values(load.value, self.evaluator.frame_at(load, module))
+                if any(isinstance(holder, Instance) and holder.cls.scope is owner for holder in holders):
+                    self._go(load, place, dotted(load), module)
 
     def _derives(self, scope: Scope, owner: Scope) -> bool:
         assert scope.parent is not None

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import classes, effects
 from flake8_torchmp.semantics.calls import Frame, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, contradict, facts_at
@@ -115,6 +115,21 @@ class ObjectState:
                         yield LostChange(change.node, attribute, read, module)
                         break
         yield from self._lost_on_parts(worker)
+        yield from self._lost_in_parts(worker, receiver)
+
+    def _lost_in_parts(self, worker: WorkerFunction, receiver: Instance) -> Iterator[LostChange]:
+        """`self.stats.read += 1` in a sample method, where the parent reads the `read` of its own stats."""
+        for change, held in self.own_changes(worker.scope):
+            inner = _changed_inside(change, f"{receiver_name(worker.scope)}.{held}")
+            if not inner or (change.kind == "attribute" and change.value is not None and facts_at(change.node)):
+                continue
+            for part in classes.stored(self.outline, receiver, held, frozenset(("__getitem__", "__iter__"))):
+                if not isinstance(part, Instance) or not self.is_plain(part, inner):
+                    continue
+                for read, module in self._reads_in_parent(receiver.cls, held):
+                    if self._tells_of(part, read, {inner}):
+                        yield LostChange(change.node, f"{held}.{inner}", read, module)
+                        break
 
     def _lost_on_parts(self, worker: WorkerFunction) -> Iterator[LostChange]:
         """`self.meter.update(x)` in a sample method, where the parent asks its own copy of the meter."""
@@ -210,6 +225,7 @@ class ObjectState:
         for cls in classes.project_classes(self.outline, receiver.cls):
             if attribute in classes.fields(self.outline, cls):
                 values += list(classes.field(self.outline, receiver, attribute))
+                continue
             for binding in cls.scope.bindings.get(attribute, ()):
                 if binding.value is not None:
                     values += self.outline.values(binding.value, self.outline.frame_of(cls.scope))
@@ -280,6 +296,7 @@ class ObjectState:
             for function, shift in (f for c in targets for h in c.hanging for f in _function(h.value)):
                 for name, source in self._given(crossing, function, shift + ranks):
                     yield from self._filled_argument(crossing, function, name, source)
+                    yield from self._filled_entry(crossing, function, name, source)
         for crossing in found:
             for hanging in crossing.hanging if crossing.parameter.keyword in ("target", "fn") else ():
                 if isinstance(hanging.value, Partial):
@@ -306,6 +323,43 @@ class ObjectState:
             read = self._read_after(given, making, _keys_set(function, name))
             if read is not None:
                 yield making, ast.unparse(given), read
+        elif making is not None and isinstance(given, ast.Name):
+            for part in self.evaluator.of(source):
+                changed = self._changed_on_object(part, function, name) if isinstance(part, Instance) else set()
+                for read in self._reads_after(given, making) if changed else ():
+                    if isinstance(part, Instance) and self._tells_of(part, read, changed):
+                        yield making, ast.unparse(given), read
+                        break
+
+    def _filled_entry(
+        self, crossing: Crossing, function: Function, name: str, source: Source
+    ) -> Iterator[tuple[Making, str, ast.AST]]:
+        """`outputs = {"scores": []}` that is given as `kwargs`, where the parent reads `outputs["scores"]`."""
+        holder = crossing.source.node
+        if not isinstance(source.node, ast.List | ast.Dict | ast.Set) or not isinstance(holder, ast.Name):
+            return
+        making = _made_where(crossing, crossing.source.frame)
+        for read in self._reads_after(holder, making) if making is not None else ():
+            if _key_read(read) == name and making is not None and self._changes(function, name):
+                yield making, f"{holder.id}[{name!r}]", read
+                return
+
+    def _changed_on_object(self, part: Instance, function: Function, name: str) -> set[str]:
+        """The attributes of a plain object of the project that a function which gets it as `name` changes or fills."""
+        bases = classes.library_bases(self.outline, part.cls)
+        if not classes.EMPTY_BASES.issuperset(base.removeprefix("builtins.") for base in bases):
+            return set()
+        changed: set[str] = set()
+        for change in function.scope.module.changes.get(name, ()):
+            is_set = change.kind == "attribute" and isinstance(change.target, ast.Name)
+            is_filled = isinstance(change.target, ast.Attribute) and change.name not in TAKING
+            if (is_set or is_filled) and self.state._is_parameter(name, change, function.scope):
+                changed.add(change.name if is_set else last_name(change.target))
+        for node in body_nodes(function.node):
+            method = node.func if isinstance(node, ast.Call) and effects.is_statement(node) else None
+            if isinstance(method, ast.Attribute) and dotted(method.value) == name:
+                changed |= self._changed_on_part(part, method.attr)
+        return {attribute for attribute in changed if self.is_plain(part, attribute)}
 
     def _filled_by_class(self, cls: Class) -> Iterator[tuple[Making, str, ast.AST]]:
         """What a Process subclass is given, keeps, and fills in its `run`."""
@@ -409,6 +463,12 @@ class ObjectState:
         )
 
     def _read_after(self, given: ast.expr, crossing: Crossing | Making, keys: set[object] | None) -> ast.AST | None:
+        for node in self._reads_after(given, crossing):
+            if keys is None or _key_read(node) in {None, *keys}:
+                return node
+        return None
+
+    def _reads_after(self, given: ast.expr, crossing: Crossing | Making) -> Iterator[ast.expr]:
         module = crossing.module
         calls = {id(crossing.call), *(id(c.call) for c in self.crossings.of(module))}
         name = given.id if isinstance(given, ast.Name) else given.attr if isinstance(given, ast.Attribute) else ""
@@ -420,17 +480,14 @@ class ObjectState:
                 continue
             if contradict(facts_at(node), facts_at(crossing.call)):
                 continue
-            if keys is not None and _key_read(node) not in {None, *keys}:
-                continue
             function = module.scope_of(node).enclosing_function()
             if isinstance(given, ast.Name):
                 if function is around and position(node) > position(crossing.call):
-                    return node
+                    yield node
             elif function is not None and function.name != "__init__" and not self.workers.runs(function):
                 if function is around and position(node) < position(crossing.call):
                     continue
-                return node
-        return None
+                yield node
 
 
 def _made_where(crossing: Crossing, frame: Frame) -> Making | None:
@@ -463,6 +520,17 @@ def _key_read(node: ast.AST) -> object:
         call = up(holder)
         key = call.args[0] if isinstance(call, ast.Call) and call.args else None
     return key.value if isinstance(key, ast.Constant) else None
+
+
+def _changed_inside(change: Change, held: str) -> str:
+    """What is changed of an object that an attribute holds: `failed` of `self.stats.failed.append(x)`."""
+    target: ast.expr = change.target
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    if change.kind == "attribute":
+        return change.name if dotted(target) == held else ""
+    is_inside = change.kind in ("method", "item") and isinstance(target, ast.Attribute) and change.name not in TAKING
+    return last_name(target) if is_inside and dotted(target).rpartition(".")[0] == held else ""
 
 
 def _unset(fact: Condition, receiver: str) -> str:

@@ -110,10 +110,8 @@ class Restarts:
 
     def _is_repeated(self, call: ast.expr, module: Module) -> bool:
         """Whether a loop takes one batch after the other so, itself or by a function that it calls."""
-        comprehension = _comprehension_around(call)
-        if comprehension is not None:
-            bound = {n.id for g in comprehension.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
-            return not _names_in(call) & bound
+        if _comprehension_around(call) is not None:
+            return _is_made_alike(call)
         loop = _loop_around(call)
         if loop is not None:
             return _takes_each_time(call, loop) and not self._iterates_loaders(loop, module)
@@ -121,6 +119,8 @@ class Restarts:
         if function is None or _is_occasional(call):
             return False
         for arguments, _ in self.evaluator.callers.of(function):
+            if _is_made_alike(arguments.call):
+                return True
             outer = _loop_around(arguments.call)
             if outer is None or not _takes_each_time(arguments.call, outer) or _changes_with(arguments.call, outer):
                 continue
@@ -251,6 +251,15 @@ def _comprehension_around(node: ast.AST) -> Any:
             return parent
         child = parent
     return None
+
+
+def _is_made_alike(node: ast.AST) -> bool:
+    """Whether each element of a comprehension is made by a node that knows nothing of what it goes through."""
+    comprehension = _comprehension_around(node)
+    if comprehension is None:
+        return False
+    bound = {n.id for g in comprehension.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    return not _names_in(node) & bound
 
 
 def _takes_each_time(call: ast.AST, loop: Loop) -> bool:

@@ -92,7 +92,8 @@ if __name__ == "__main__":
 ## What it does not see
 - Ways that the source does not show: `setattr` with a computed name, a registry that is asked by name, decorators and
   classes of installed packages. A decorator that cannot be seen is taken to keep the name.
-- A class that is made by `type(...)` inside a function, or whose maker is given another name than its variable.
+- A class whose maker is given another name than its variable, and one that `type(...)` makes in a function which
+  puts it somewhere (`globals()`, `setattr`), or of members that are not spelled out there.
 - A module-level name that is given to another function or class later, so that pickle finds the wrong one.
 - A local function that its function declares `global`: it is found by name under fork and nowhere else.
 - A `__getstate__` whose result is computed in ways that cannot be read is trusted to drop what must not be pickled.
@@ -109,7 +110,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.made_classes import class_maker
+from flake8_torchmp.boundary.made_classes import class_maker, may_be_found
 from flake8_torchmp.boundary.model import HandedOver, Model
 from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.module import Module
@@ -141,7 +142,8 @@ def _judge(handed: HandedOver, model: Model) -> Iterator[Finding]:
         name = f"class {value.cls.scope.name} is local to {_owner(value.cls)}"
         yield _finding(handed, value.cls, name, "define it at module level", model)
     elif (maker := class_maker(value)) is not None and (owner := _function_around(maker)):
-        yield _made_by_call(handed, maker, owner, model)
+        if not may_be_found(model.evaluator, maker):
+            yield _made_by_call(handed, maker, owner, model)
     elif isinstance(value, Method) and isinstance(value.receiver, Class) and value.receiver.is_local:
         name = f"class {value.receiver.scope.name} is local to {_owner(value.receiver)}"
         yield _finding(handed, value.receiver, name, "define it at module level", model)

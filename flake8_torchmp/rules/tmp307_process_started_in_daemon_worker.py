@@ -68,9 +68,10 @@ from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.starts import Start
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.calls import receiver_name
 from flake8_torchmp.semantics.flow import caught_around, conditions
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, body_nodes, last_name
-from flake8_torchmp.semantics.values import Instance, Result
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, ancestors, body_nodes, dotted, last_name
+from flake8_torchmp.semantics.values import Instance
 
 from . import rule
 
@@ -93,23 +94,38 @@ def _starts(worker: WorkerFunction, model: Model) -> Iterator[Start]:
     evaluator, scope = model.evaluator, worker.scope
     frame = evaluator.frame(scope, None, evaluator.frame_of(scope).closure, worker.receiver)
     assert isinstance(scope.node, FUNCTIONS)
+    said: set[ast.AST] = set()
     for node in body_nodes(scope.node, nested=False):
         if not model.starts.may_matter(node, scope.module):
             continue
         evaluator.steps = 0
         inner = evaluator.frame_in(scope.module.scope_of(node), frame)
         start = model.starts.of_one(node, inner)
-        if start is None or (start.loader is not None and not _is_made_in_worker(start.loader, model)):
+        if start is None or (start.loader is not None and not _is_of_worker(start, worker, model)):
             continue
-        if not _is_considered(node, scope.module, model):
+        if not _is_considered(node, scope.module, model) and not any(outer in said for outer in ancestors(start.node)):
+            said.add(start.node)  # `next(iter(loader))` is one start
             yield start
 
 
-def _is_made_in_worker(loader: Result | Instance, model: Model) -> bool:
-    """A loader that the parent made is what some other caller iterates."""
-    made = loader.arguments
+def _is_of_worker(start: Start, worker: WorkerFunction, model: Model) -> bool:
+    """A loader that the parent made is what some other caller iterates, if it does not come along with the object."""
+    assert start.loader is not None
+    if _comes_along(start.node, worker, model):
+        return True
+    made = start.loader.arguments
     function = made.frame.scope.enclosing_function() if made is not None else None
     return function is not None and model.workers.runs(function)
+
+
+def _comes_along(node: ast.AST, worker: WorkerFunction, model: Model) -> bool:
+    """`next(iter(self.loader))`, where a worker is known to get the object itself."""
+    own = receiver_name(worker.scope)
+    if not own or not any(isinstance(n, ast.Attribute) and dotted(n.value) == own for n in ast.walk(node)):
+        return False
+    if worker.kind != "dataset":
+        return True
+    return isinstance(worker.receiver, Instance) and any(model.datasets.loaders_of(worker.receiver.cls))
 
 
 def _is_considered(node: ast.AST, module: Module, model: Model) -> bool:

@@ -86,7 +86,10 @@ from . import rule
 @rule("TMP309", "unpicklable-exception", fix="unsafe")
 def unpicklable_exception(module: Module, model: Model) -> Iterator[Finding]:
     for lost in model.exceptions.lost(module):
-        name, scope = lost.cls.scope.name, lost.init.scope
+        name, scope = lost.cls.scope.name, lost.init.scope if lost.init is not None else lost.cls.scope
+        hands_on = (
+            "the arguments without a name, which alone it keeps" if lost.keeps_given else "what its __init__ hands on"
+        )
         if lost.is_of_loader:
             message = (
                 f"{name} wants more than the one text from which a DataLoader makes it anew, and comes out as "
@@ -94,7 +97,7 @@ def unpicklable_exception(module: Module, model: Model) -> Iterator[Finding]:
             )
         else:
             message = (
-                f"{name} cannot be made anew from what its __init__ hands on, so the parent of "
+                f"{name} cannot be made anew from {hands_on}, so the parent of "
                 f"{lost.worker.scope.name}() hangs or breaks: hand them all on to super().__init__ or define __reduce__"
             )
         way = [
@@ -102,5 +105,7 @@ def unpicklable_exception(module: Module, model: Model) -> Iterator[Finding]:
             Step(lost.worker.scope.module.path, lost.raised.lineno, f"raised in {lost.worker.scope.name}()"),
         ]
         kind = "loader" if lost.is_of_loader else "pickle"
-        repair = model.repair("rebuilt_exception", scope.node, scope.module, kind=kind)
+        repair = (
+            model.repair("rebuilt_exception", scope.node, scope.module, kind=kind) if lost.init is not None else None
+        )
         yield model.finding("TMP309", message, scope.node, scope.module, way, f"{scope.place}", repair)

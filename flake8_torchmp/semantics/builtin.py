@@ -64,7 +64,9 @@ REPLACING = frozenset("dataclasses.replace copy.replace attr.evolve attrs.evolve
 """Calls that give a record like another one but for some fields."""
 STACKS = frozenset(("contextlib.ExitStack()", "contextlib.AsyncExitStack()"))
 ENTERING = frozenset(("enter_context", "enter_async_context"))
-RECORD_MAKERS = frozenset(("collections.namedtuple", "typing.NamedTuple", "dataclasses.make_dataclass"))
+RECORD_MAKERS = frozenset(
+    ("collections.namedtuple", "typing.NamedTuple", "dataclasses.make_dataclass", "builtins.type")
+)
 """Calls that give a class whose objects keep what they are made with."""
 RECORDS = frozenset(
     "types.SimpleNamespace argparse.Namespace easydict.EasyDict addict.Dict munch.Munch ml_collections.ConfigDict "
@@ -77,6 +79,9 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
     name = callee.name if isinstance(callee, External) else ""
     if isinstance(callee, Member):
         yield from _method_result(evaluator, callee, arguments)
+    elif name.endswith(".__new__") and arguments.positional:
+        for value in evaluator.of(arguments.positional[0]):
+            yield Instance(value, arguments) if isinstance(value, Class) else UNKNOWN
     elif name == "functools.partial" or name == "functools.partialmethod":
         yield from _partial(evaluator, arguments)
     elif name == "builtins.super":
@@ -201,7 +206,7 @@ def as_mapping(evaluator: Evaluator, value: Value, arguments: Arguments) -> Valu
         found.update(value.arguments.keywords)
     else:
         return UNKNOWN
-    found.update({extra.label: extra.source for extra in value.added_attributes() if "." not in extra.label})
+    found.update({e.label: e.source for e in value.added_attributes() if e.label == e.attribute})
     entries = tuple(Entry(key, source) for key, source in found.items())
     return Collection("dict", entries, True, arguments.call, arguments.frame.module)
 
@@ -320,6 +325,11 @@ def _unknown(source: Source) -> Source:
 def is_record(value: Value) -> bool:
     """An object of a class that a call made: `Job(2)` after `Job = namedtuple("Job", "size")`."""
     return isinstance(value, Result) and isinstance(value.callee, Result) and value.callee.name in RECORD_MAKERS
+
+
+def is_namespace(value: Result) -> bool:
+    """A plain object for attributes: a `SimpleNamespace`, or the options of a command line."""
+    return value.name in RECORDS or value.name.rpartition(".")[2] in command_line.PARSED
 
 
 def keeps_arguments(value: Result) -> bool:

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .calls import Frame
+from .calls import Frame, receiver_name
 from .flow import block_of
 from .module import ADDING, Binding, Change, Scope, ancestors, dotted, position, statement_of
 from .values import (
+    INSIDE,
     Constant,
     Extra,
     Source,
@@ -98,28 +99,70 @@ def additions(evaluator: Evaluator, name: str, scope: Scope, frame: Frame) -> Ad
     )
 
 
+def taken_out(evaluator: Evaluator, name: str, scope: Scope, use: ast.AST) -> frozenset[str]:
+    """The entries that every way to a use of a variable takes out of its dict: `options.pop("hook")`."""
+    module = scope.module
+    if name not in module.changes:
+        return frozenset()
+    key = ("taken out", scope.node, name)
+    if key not in module.memo:
+        module.memo[key] = [
+            (label, change.node)
+            for change in module.changes[name]
+            if (label := _label_taken(change))
+            and evaluator.scope_binding(name, module.scope_of(change.target)) is scope
+        ]
+    taken: list[tuple[str, ast.AST]] = module.memo[key]
+    if not taken:
+        return frozenset()
+    chain = {id(item) for item in (use, *ancestors(use))}
+    before = [(label, node) for label, node in taken if position(node) < position(use)]
+    return frozenset(label for label, node in before if any(id(s) in chain for s in block_of(statement_of(node))))
+
+
+def _label_taken(change: Change) -> str:
+    """What `d.pop("label")` and `del d["label"]` name."""
+    node: Any = change.node
+    if not isinstance(change.target, ast.Name):
+        return ""
+    taken = node.args[:1] if change.kind == "method" and change.name == "pop" else []
+    if change.kind == "delete":
+        taken = [t.slice for t in node.targets if isinstance(t, ast.Subscript) and t.value is change.target]
+    return next((t.value for t in taken if isinstance(t, ast.Constant) and isinstance(t.value, str)), "")
+
+
 def _changes_of(evaluator: Evaluator, name: str, scope: Scope) -> list[tuple[Change, Scope]]:
     module = scope.module
     key = ("changes", scope.node, name)
     if key not in module.memo:
         module.memo[key] = [
-            (change if isinstance(change.target, ast.Name) else _from_variable(change), inner)
+            (own, inner)
             for change in module.changes[name]
-            if (isinstance(change.target, ast.Name) or (change.kind == "attribute" and dotted(change.target)))
-            and adds(change)
+            if adds(change)
+            and (isinstance(change.target, ast.Name) or _is_on_other(change, name, scope))
             and evaluator.scope_binding(name, inner := module.scope_of(change.target)) is scope
+            for own in ([change] if isinstance(change.target, ast.Name) else _from_variable(change))
         ]
     known: list[tuple[Change, Scope]] = module.memo[key]
     return known
 
 
-def _from_variable(change: Change) -> Change:
-    """`x.dataset.transform = f` as a change of `x` itself: it sets `dataset.transform`."""
+def _is_on_other(change: Change, name: str, scope: Scope) -> bool:
+    """Whether what hangs on a variable is changed, and the variable is no method's own object: its class knows that."""
+    is_own = scope.is_function and receiver_name(scope) == name
+    return bool(dotted(change.target)) and (change.kind == "attribute" or not is_own)
+
+
+def _from_variable(change: Change) -> Iterator[Change]:
+    """`x.dataset.transform = f` as a change of `x` itself: it sets `dataset.transform`; `x.steps.append(f)` adds."""
     target: ast.expr = change.target
-    name = f"{dotted(target)}.{change.name}".partition(".")[2]
+    changed = f"{dotted(target)}.{change.name}" if change.kind == "attribute" else f"{dotted(target)}{INSIDE}"
     while isinstance(target, ast.Attribute):
         target = target.value
-    return change._replace(target=target, name=name)
+    own = change._replace(kind="attribute", target=target, name=changed.partition(".")[2])
+    yield own
+    for keyword in change.node.keywords if isinstance(change.node, ast.Call) else ():
+        yield own._replace(value=keyword.value)  # `x.hooks.update(done=f)`
 
 
 def _extra(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra]:

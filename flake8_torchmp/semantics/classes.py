@@ -11,6 +11,7 @@ from . import changes
 from .calls import Arguments, Frame, has_receiver, is_class_method, is_property, is_static, receiver_name
 from .module import FUNCTIONS, Change, Scope, dotted
 from .values import (
+    INSIDE,
     UNKNOWN,
     Class,
     Collection,
@@ -136,6 +137,12 @@ def entered(evaluator: Evaluator, value: Value) -> tuple[Value, ...]:
     return (value,)
 
 
+def is_bare(instance: Instance) -> bool:
+    """Whether an object was made by `cls.__new__(cls)`, which runs no `__init__`."""
+    call = instance.arguments.call if instance.arguments is not None else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "__new__"
+
+
 def init_frame(evaluator: Evaluator, instance: Instance, cls: Class) -> Frame | None:
     """The frame in which the `__init__` that a class itself defines makes an object, perhaps of a subclass."""
     nodes = own(cls, "__init__")
@@ -143,7 +150,7 @@ def init_frame(evaluator: Evaluator, instance: Instance, cls: Class) -> Frame | 
         return None
     scope = cls.scope.module.scopes[nodes[-1]]
     closure = class_frame(evaluator, cls)
-    if instance.arguments is None:
+    if instance.arguments is None or is_bare(instance):
         return evaluator.frame(scope, None, closure, instance)
     arguments: Arguments | None = instance.arguments
     for item in project_classes(evaluator, instance.cls):
@@ -320,6 +327,8 @@ def _growth(cls: Class, attribute: str) -> list[tuple[Change, Scope]]:
     for name in _receiver_names(cls):
         for change in module.changes.get(name, ()):
             target = change.target
+            if isinstance(target, ast.Subscript) and change.kind == "method":
+                target = target.value  # `self.hooks[name].append(x)`
             if (
                 isinstance(target, ast.Attribute)
                 and target.attr == attribute
@@ -392,6 +401,8 @@ def stored(
     for cls in project_classes(evaluator, instance.cls):
         for change, method in stores(cls).get(name, ()):
             if change.value is None or method.name in skipped_methods or is_replaced(evaluator, instance, cls, method):
+                continue
+            if method.name == "__init__" and is_bare(instance):
                 continue
             frame = store_frame(evaluator, instance, cls, method)
             if evaluator.never(change.node, frame):
@@ -531,7 +542,8 @@ def _of_class(evaluator: Evaluator, base: Value, order: tuple[Value, ...], name:
         if isinstance(item, External) and item.name not in EMPTY_BASES:
             yield from _of_library(evaluator, base, item, name)
             return
-    yield UNKNOWN
+    bare = isinstance(base, Class) and name == "__new__"
+    yield External("builtins.object.__new__", base.node, base.scope.module) if bare else UNKNOWN  # type: ignore[attr-defined]
 
 
 def _of_library(evaluator: Evaluator, base: Value, item: External, name: str) -> Iterator[Value]:
@@ -593,5 +605,5 @@ def held_attributes(evaluator: Evaluator, instance: Instance) -> list[str]:
         names.update(dict.fromkeys(stores(cls)))
     if is_record(evaluator, instance.cls):
         names.update(dict.fromkeys(fields(evaluator, instance.cls)))
-    names.update(dict.fromkeys(extra.label for extra in instance.added_attributes()))
+    names.update(dict.fromkeys(e.label for e in instance.added_attributes() if not e.label.endswith(INSIDE)))
     return list(names)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .calls import receiver_name
-from .module import Change, Scope, body_nodes, last_name, up
+from .module import Change, Scope, body_nodes, dotted, last_name, up
 
 COLLECTING = frozenset("add append appendleft extend extendleft insert update".split())
 DEEPEST = 3
@@ -15,7 +15,8 @@ DEEPEST = 3
 def changes_object(method: Scope) -> bool:
     """Whether a method changes its object, or a container that hangs on it, other than to remember what it returns."""
     nodes = body_nodes(method.node)  # type: ignore[arg-type]
-    answers = any(isinstance(node, ast.Return) and node.value is not None for node in nodes)
+    own = receiver_name(method)
+    answers = any(isinstance(n, ast.Return) and n.value is not None and dotted(n.value) != own for n in nodes)
     return any(not answers or _is_addition(change) for change in _changes(method, 0))
 
 

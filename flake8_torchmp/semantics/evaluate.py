@@ -184,6 +184,7 @@ class Evaluator(Answers):
             return
         inner = self.frame_in(scope, frame)
         additions = changes.additions(self, name, scope, inner)
+        taken = changes.taken_out(self, name, scope, use)
         for binding in reaching(scope.bindings[name], use, scope, use_scope):
             if binding.kind == "augmented" and len(scope.bindings[name]) > 1:
                 continue
@@ -192,7 +193,7 @@ class Evaluator(Answers):
             for value in self.bound(binding, inner):
                 if additions is not None and isinstance(value, Collection | Instance | Result | Class | Member):
                     value = value.with_additions(additions)
-                yield value
+                yield value.without(taken) if taken and isinstance(value, Collection) else value
 
     def scope_binding(self, name: str, scope: Scope) -> Scope | None:
         """The scope whose variable a name is."""

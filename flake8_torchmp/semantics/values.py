@@ -28,6 +28,10 @@ class Source(NamedTuple):
     frame: Frame
 
 
+INSIDE = "[…]"
+"""Ends the label of what is put into the container that an attribute holds: `steps[…]`."""
+
+
 class Extra(NamedTuple):
     """What was put on a value after it was made: an attribute, an entry, an element."""
 
@@ -35,6 +39,11 @@ class Extra(NamedTuple):
     """attribute, entry, element, method"""
     label: str
     source: Source
+
+    @property
+    def attribute(self) -> str:
+        """The value's own attribute that it went to: `dataset` for `dataset.transform`."""
+        return self.label.partition(".")[0].removesuffix(INSIDE)
 
 
 class Additions(Protocol):
@@ -328,6 +337,13 @@ class Collection(Value):
         self.complete = complete and len(entries) <= MOST_ENTRIES
         self.node = node
         self.module = module
+
+    def without(self, keys: frozenset[str]) -> Collection:
+        """The collection that is left when the entries of some keys are taken out."""
+        kept = tuple(entry for entry in self.entries if entry.key not in keys)
+        other = Collection(self.kind, kept, self.complete, self.node, self.module)
+        other.way, other.additions = self.way, self.additions
+        return other
 
     @property
     def key(self) -> tuple[Any, ...]:
