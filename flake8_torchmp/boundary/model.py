@@ -22,6 +22,7 @@ from .crossings import Crossings
 from .dataset_arguments import DatasetArgument, DatasetArguments
 from .datasets import UNSEEN_LOADER, Datasets
 from .exceptions import Exceptions
+from .filled_arguments import FilledArguments
 from .hanging import Hangings
 from .kept_workers import KeptWorkers
 from .lifetimes import Lifetimes
@@ -95,6 +96,9 @@ class Model:
         self.streams = Streams(self.outline, self.evaluator, self.workers, self.seeds, self.sharding)
         self.object_state = ObjectState(
             self.outline, self.evaluator, self.crossings, self.workers, self.datasets, self.state
+        )
+        self.filled_arguments = FilledArguments(
+            self.outline, self.evaluator, self.crossings, self.workers, self.state, self.object_state
         )
         self.object_lists = ObjectLists(self.outline, self.object_state)
         self.kept_workers = KeptWorkers(self.outline, self.evaluator, self.crossings, self.workers, self.object_state)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flake8_torchmp.semantics import classes, effects
 from flake8_torchmp.semantics.callers import MOST_MODULES
-from flake8_torchmp.semantics.calls import Parameter, has_receiver, parameters
+from flake8_torchmp.semantics.calls import Parameter, has_receiver, is_class_method, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, conditions, facts, reaching
 from flake8_torchmp.semantics.module import (
@@ -578,8 +578,12 @@ class State:
         return self.of_name(target, module) or self._named_by(target, module)
 
     def _named_by(self, name: ast.Name, module: Module) -> Global | None:
-        """The variable that a local name is another name for."""
+        """The variable that a local name is another name for, or the class of a class method."""
         scope = self.evaluator.scope_binding(name.id, module.scope_of(name))
+        owner = scope.parent if scope is not None and scope.is_function else None
+        if scope is not None and owner is not None and owner.is_class and is_class_method(scope.node):
+            is_class = receiver_name(scope) == name.id and owner.parent is module.scope
+            return Global(module, owner.name) if is_class else None
         values = [b.value for b in scope.bindings[name.id] if b.kind == "assign"] if scope is not None else []
         if len(values) == 1 and isinstance(values[0], ast.Name):
             return self.of_name(values[0], module)
@@ -620,7 +624,7 @@ class State:
         target: Any = node
         if isinstance(node, ast.Call):
             target = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr in COLLECTING else None
-        elif not isinstance(up(node), ast.AugAssign):
+        elif not isinstance(up(node), ast.AugAssign) and not _counts_on(node):
             return ""
         while isinstance(target, ast.Attribute | ast.Subscript):
             if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
@@ -675,6 +679,18 @@ class State:
     def is_primitive(self, variable: Global) -> bool:
         """A queue, lock or shared value of multiprocessing, made when the module is imported."""
         return any(isinstance(v, Result) and mp_name(v.callee) in PRIMITIVES for v in self.values(variable))
+
+
+def _counts_on(node: ast.AST) -> bool:
+    """`totals[name] = totals.get(name, 0) + 1`."""
+    statement = up(node)
+    if not isinstance(node, ast.Subscript) or not isinstance(statement, ast.Assign):
+        return False
+    kept = dotted(node.value)
+    return bool(kept) and any(
+        isinstance(part, ast.Subscript | ast.Attribute) and dotted(part.value) == kept
+        for part in ast.walk(statement.value)
+    )
 
 
 def _is_told(read: ast.Attribute, attribute: str) -> bool:

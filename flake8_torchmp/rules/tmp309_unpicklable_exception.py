@@ -3,8 +3,10 @@
 ## What happens
 An exception is pickled as its class and its `args`, which are what `super().__init__` got last, and made anew by
 calling the class with them. A class that wants a path and an offset and hands one text on to `super().__init__`
-cannot be made from that text. In a `Pool` the error comes up in the thread that reads results, which dies of it:
-`map` waits for ever. An executor breaks, and all its other tasks with it.
+cannot be made from that text. Where no `super().__init__` is called, as in a dataclass, `args` are the arguments
+without a name, so an exception that is made with keywords alone cannot be made anew either. In a `Pool` the error
+comes up in the thread that reads results, which dies of it: `map` waits for ever. An executor breaks, and all its
+other tasks with it.
 
 A DataLoader does not pickle exceptions. It calls the class with one text, and where that fails it raises
 `RuntimeError` instead, so that `except BadScan` in the training loop does not catch what the dataset raises.

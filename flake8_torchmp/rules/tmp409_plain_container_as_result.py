@@ -46,7 +46,7 @@ if __name__ == "__main__":
 ```
 
 ## What it does not see
-- Containers whose making the project does not show, or that hang on another object.
+- Containers whose making the project does not show, or that hang on an object of a class with bases of libraries.
 - Changes that are made more than two functions further down.
 - Containers of the target's own object that the parent fills as well.
 
@@ -68,7 +68,7 @@ from . import rule
 
 @rule("TMP409", "plain-container-as-result")
 def plain_container_as_result(module: Module, model: Model) -> Iterator[Finding]:
-    for crossing, name, read in model.object_state.filled(module):
+    for crossing, name, read in model.filled_arguments.of(module):
         message = (
             f"the process fills its own copy of {name}, and the parent, which reads {name} afterwards, never sees "
             "that: use a queue, a Manager's list or dict, multiprocessing.Array, or share_memory_() for tensors"

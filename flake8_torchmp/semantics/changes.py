@@ -6,13 +6,14 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .calls import Frame, receiver_name
+from .calls import Frame, parameters, receiver_name
 from .flow import block_of
-from .module import ADDING, Binding, Change, Scope, ancestors, dotted, position, statement_of
+from .module import ADDING, Binding, Change, Module, Scope, ancestors, dotted, position, statement_of, up
 from .values import (
     INSIDE,
     Constant,
     Extra,
+    Function,
     Source,
 )
 
@@ -85,18 +86,83 @@ def adds(change: Change) -> bool:
 
 def additions(evaluator: Evaluator, name: str, scope: Scope, frame: Frame) -> Additions | None:
     """What is put on the object that a variable names."""
-    if name not in scope.module.changes:
-        return None
-    changes = _changes_of(evaluator, name, scope)
-    if not changes:
+    changes = _changes_of(evaluator, name, scope) if name in scope.module.changes else []
+    calls = _given_to(evaluator, name, scope)
+    if not changes and not calls:
         return None
     return evaluator.additions(
         (id(scope), name, id(frame)),
         lambda: [
-            (change, lambda inner=inner: evaluator.frame_in(inner, frame))  # type: ignore[misc]
-            for change, inner in changes
+            *((change, lambda inner=inner: evaluator.frame_in(inner, frame)) for change, inner in changes),
+            *(item for call, given in calls for item in _by_function(evaluator, call, given, frame)),
         ],
     )
+
+
+def _given_to(evaluator: Evaluator, name: str, scope: Scope) -> list[tuple[ast.Call, ast.Name]]:
+    """The calls `configure(x)`, made for their effect, of functions that may put something on what they are given."""
+    module = scope.module
+    key = ("given to", scope.node, name)
+    if key not in module.memo:
+        module.memo[key] = [
+            (call, load)
+            for load in module.loads(name)
+            if isinstance(load, ast.Name)
+            and isinstance(call := up(load), ast.Call)
+            and load in call.args
+            and isinstance(call.func, ast.Name)
+            and isinstance(up(call), ast.Expr)
+            and _may_add(evaluator, call.func, module)
+            and evaluator.scope_binding(name, module.scope_of(load)) is scope
+        ]
+    known: list[tuple[ast.Call, ast.Name]] = module.memo[key]
+    return known
+
+
+def _may_add(evaluator: Evaluator, function: ast.Name, module: Module) -> bool:
+    """Whether a function of the project that a name can be changes a parameter, going by its text."""
+    scope = evaluator.scope_binding(function.id, module.scope_of(function))
+    kinds = {binding.kind for binding in scope.bindings[function.id]} if scope is not None else set()
+    if kinds == {"from"}:
+        return evaluator.codebase.may_define(function.id)
+    return kinds == {"def"} and any(
+        _added_to(module.scopes[binding.node])
+        for binding in scope.bindings[function.id]  # type: ignore[union-attr]
+    )
+
+
+def _added_to(function: Scope) -> dict[str, list[Change]]:
+    """The parameters on which a function puts something, with the changes that do."""
+    module = function.module
+    key = ("added to", function.node)
+    if key not in module.memo:
+        names = [name for name in parameters(function.node) if name in module.changes]  # type: ignore[arg-type]
+        found = {
+            name: [c for c in module.changes[name] if adds(c) and module.scope_of(c.target) is function]
+            for name in names
+        }
+        module.memo[key] = {name: changes for name, changes in found.items() if changes}
+    known: dict[str, list[Change]] = module.memo[key]
+    return known
+
+
+def _by_function(
+    evaluator: Evaluator, call: ast.Call, given: ast.Name, frame: Frame
+) -> Iterator[tuple[Change, Callable[[], Frame]]]:
+    """What a function puts on what a call gives it."""
+    around = evaluator.frame_in(frame.module.scope_of(call), frame)
+    for callee in evaluator.values(call.func, around):
+        if not isinstance(callee, Function):
+            continue
+        added = _added_to(callee.scope)
+        names = [p.name for p in parameters(callee.node).values() if p.kind == "positional"]
+        place = call.args.index(given)
+        changes = added.get(names[place], ()) if place < len(names) else ()
+        inner = evaluator.enter(callee, evaluator.arguments(call, around)) if changes else None
+        for change in changes:
+            if inner is not None and (isinstance(change.target, ast.Name) or dotted(change.target)):
+                for own in [change] if isinstance(change.target, ast.Name) else _from_variable(change):
+                    yield own, lambda inner=inner: inner  # type: ignore[misc]
 
 
 def taken_out(evaluator: Evaluator, name: str, scope: Scope, use: ast.AST) -> frozenset[str]:
