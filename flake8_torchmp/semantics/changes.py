@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .calls import Frame, parameters, receiver_name
 from .flow import block_of
-from .module import ADDING, Binding, Change, Module, Scope, ancestors, dotted, position, statement_of, up
+from .module import ADDING, Binding, Change, Module, Scope, ancestors, dotted, last_name, position, statement_of, up
 from .values import (
     INSIDE,
     Constant,
@@ -108,27 +108,33 @@ def _given_to(evaluator: Evaluator, name: str, scope: Scope) -> list[tuple[ast.C
             (call, load)
             for load in module.loads(name)
             if isinstance(load, ast.Name)
-            and isinstance(call := up(load), ast.Call)
-            and load in call.args
-            and isinstance(call.func, ast.Name)
-            and isinstance(up(call), ast.Expr)
-            and _may_add(evaluator, call.func, module)
+            and (call := _effective_call(load)) is not None
             and evaluator.scope_binding(name, module.scope_of(load)) is scope
         ]
     known: list[tuple[ast.Call, ast.Name]] = module.memo[key]
-    return known
+    return [(call, load) for call, load in known if _may_add(evaluator, call.func, module)] if known else known
 
 
-def _may_add(evaluator: Evaluator, function: ast.Name, module: Module) -> bool:
-    """Whether a function of the project that a name can be changes a parameter, going by its text."""
-    scope = evaluator.scope_binding(function.id, module.scope_of(function))
-    kinds = {binding.kind for binding in scope.bindings[function.id]} if scope is not None else set()
-    if kinds == {"from"}:
-        return evaluator.codebase.may_define(function.id)
-    return kinds == {"def"} and any(
-        _added_to(module.scopes[binding.node])
-        for binding in scope.bindings[function.id]  # type: ignore[union-attr]
-    )
+def _effective_call(given: ast.Name) -> ast.Call | None:
+    """The call of a function or of one of a module that gets a variable, if it is a statement of its own."""
+    holder = up(given)
+    call = up(holder) if isinstance(holder, ast.keyword) else holder
+    if not isinstance(call, ast.Call) or call.func is given or not isinstance(up(call), ast.Expr):
+        return None
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    return call if isinstance(owner, ast.Name) and owner is not given else None
+
+
+def _may_add(evaluator: Evaluator, callee: ast.expr, module: Module) -> bool:
+    """Whether a function of the project that something can be changes a parameter, going by its text."""
+    name = callee.value if isinstance(callee, ast.Attribute) else callee
+    assert isinstance(name, ast.Name)
+    scope = evaluator.scope_binding(name.id, module.scope_of(name))
+    bindings = scope.bindings[name.id] if scope is not None else []
+    kinds = {binding.kind for binding in bindings}
+    if isinstance(callee, ast.Attribute) or kinds == {"from"}:
+        return kinds <= {"from", "import"} and bool(kinds) and evaluator.codebase.may_define(last_name(callee))
+    return kinds == {"def"} and any(_added_to(module.scopes[binding.node]) for binding in bindings)
 
 
 def _added_to(function: Scope) -> dict[str, list[Change]]:
@@ -155,14 +161,23 @@ def _by_function(
         if not isinstance(callee, Function):
             continue
         added = _added_to(callee.scope)
-        names = [p.name for p in parameters(callee.node).values() if p.kind == "positional"]
-        place = call.args.index(given)
-        changes = added.get(names[place], ()) if place < len(names) else ()
+        name = _parameter_for(given, call, callee)
+        changes = added.get(name, ())
         inner = evaluator.enter(callee, evaluator.arguments(call, around)) if changes else None
         for change in changes:
             if inner is not None and (isinstance(change.target, ast.Name) or dotted(change.target)):
                 for own in [change] if isinstance(change.target, ast.Name) else _from_variable(change):
                     yield own, lambda inner=inner: inner  # type: ignore[misc]
+
+
+def _parameter_for(given: ast.Name, call: ast.Call, callee: Function) -> str:
+    """The parameter of a function that gets an argument, or nothing."""
+    holder = up(given)
+    if isinstance(holder, ast.keyword):
+        return holder.arg or ""
+    names = [p.name for p in parameters(callee.node).values() if p.kind == "positional"]
+    place = call.args.index(given)
+    return names[place] if place < len(names) else ""
 
 
 def taken_out(evaluator: Evaluator, name: str, scope: Scope, use: ast.AST) -> frozenset[str]:
