@@ -89,7 +89,7 @@ if __name__ == "__main__":
 ## What it does not see
 - Changes that no source of the project shows: in an installed package, through `exec`, `setattr` with an unknown
   object, or by code that only a test or a notebook runs.
-- State in classes that is read through their objects: after `Images.size = 16`, what `self.size` is in a worker.
+- State in classes that is read through objects of other classes: after `Images.size = 16`, what `images.size` is there.
 - Whether the change comes before or after the workers start: a container that the parent changes and worker code reads
   is reported either way, unless every target forks.
 - Files that are read at import and differ later.
@@ -107,6 +107,7 @@ import ast
 from collections.abc import Iterator
 from itertools import chain
 
+from flake8_torchmp.boundary.class_state import read_through_objects
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.state import Global, Mutation
 from flake8_torchmp.boundary.workers import WorkerFunction
@@ -121,7 +122,11 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
         if not worker.methods - {"fork"} and not model.keeps_workers(module):
             continue
-        reads = chain(model.state.read_by(worker.scope), model.state.read_by_default(worker.scope))
+        reads = chain(
+            model.state.read_by(worker.scope),
+            model.state.read_by_default(worker.scope),
+            read_through_objects(worker.scope, model.state),
+        )
         for node, variable in reads:
             if not _is_state(node, variable, model) or model.state.is_changed_by_read(node, worker.scope.module):
                 continue

@@ -73,8 +73,7 @@ if __name__ == "__main__":
 ```
 
 ## What it does not see
-- Orders that pass through a call of an installed package which is not known to keep them, through a file, or through
-  objects that are no datasets and keep the list for others.
+- Orders that pass through a call of an installed package which is not known to keep them, or through a file.
 - A list that is sorted by another name for it, or by a function that gets it. Where one name is sorted anywhere, it
   counts as sorted everywhere.
 - Lists of each key in a dict (`groups[name].append(path)`).
