@@ -86,7 +86,10 @@ def adds(change: Change) -> bool:
 
 def additions(evaluator: Evaluator, name: str, scope: Scope, frame: Frame) -> Additions | None:
     """What is put on the object that a variable names."""
-    changes = _changes_of(evaluator, name, scope) if name in scope.module.changes else []
+    module = scope.module
+    if name not in module.changes and name not in _given_in(module):
+        return None
+    changes = _changes_of(evaluator, name, scope) if name in module.changes else []
     calls = _given_to(evaluator, name, scope)
     if not changes and not calls:
         return None
@@ -102,27 +105,25 @@ def additions(evaluator: Evaluator, name: str, scope: Scope, frame: Frame) -> Ad
 def _given_to(evaluator: Evaluator, name: str, scope: Scope) -> list[tuple[ast.Call, ast.Name]]:
     """The calls `configure(x)`, made for their effect, of functions that may put something on what they are given."""
     module = scope.module
-    key = ("given to", scope.node, name)
-    if key not in module.memo:
-        module.memo[key] = [
-            (call, load)
-            for load in module.loads(name)
-            if isinstance(load, ast.Name)
-            and (call := _effective_call(load)) is not None
-            and evaluator.scope_binding(name, module.scope_of(load)) is scope
-        ]
-    known: list[tuple[ast.Call, ast.Name]] = module.memo[key]
-    return [(call, load) for call, load in known if _may_add(evaluator, call.func, module)] if known else known
+    return [
+        (call, load)
+        for call, load in _given_in(module).get(name, ())
+        if evaluator.scope_binding(name, module.scope_of(load)) is scope and _may_add(evaluator, call.func, module)
+    ]
 
 
-def _effective_call(given: ast.Name) -> ast.Call | None:
-    """The call of a function or of one of a module that gets a variable, if it is a statement of its own."""
-    holder = up(given)
-    call = up(holder) if isinstance(holder, ast.keyword) else holder
-    if not isinstance(call, ast.Call) or call.func is given or not isinstance(up(call), ast.Expr):
-        return None
-    owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-    return call if isinstance(owner, ast.Name) and owner is not given else None
+def _given_in(module: Module) -> dict[str, list[tuple[ast.Call, ast.Name]]]:
+    """By name, the variables that a module gives to functions, or to those of a module, in statements of their own."""
+    known: dict[str, list[tuple[ast.Call, ast.Name]]] | None = module.memo.get(("given",))
+    if known is None:
+        known = module.memo[("given",)] = {}
+        for call in (call for calls in module.calls.values() for call in calls if isinstance(up(call), ast.Expr)):
+            owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+            given = [*call.args, *(keyword.value for keyword in call.keywords)] if isinstance(owner, ast.Name) else []
+            for load in given:
+                if isinstance(load, ast.Name):
+                    known.setdefault(load.id, []).append((call, load))
+    return known
 
 
 def _may_add(evaluator: Evaluator, callee: ast.expr, module: Module) -> bool:
@@ -183,17 +184,19 @@ def _parameter_for(given: ast.Name, call: ast.Call, callee: Function) -> str:
 def taken_out(evaluator: Evaluator, name: str, scope: Scope, use: ast.AST) -> frozenset[str]:
     """The entries that every way to a use of a variable takes out of its dict: `options.pop("hook")`."""
     module = scope.module
-    if name not in module.changes:
-        return frozenset()
-    key = ("taken out", scope.node, name)
+    key = ("taken out",)
     if key not in module.memo:
-        module.memo[key] = [
-            (label, change.node)
-            for change in module.changes[name]
-            if (label := _label_taken(change))
-            and evaluator.scope_binding(name, module.scope_of(change.target)) is scope
-        ]
-    taken: list[tuple[str, ast.AST]] = module.memo[key]
+        found: dict[str, list[tuple[str, Change]]] = {}
+        for root, changes in module.changes.items():
+            labelled = [(label, change) for change in changes if (label := _label_taken(change))]
+            if labelled:
+                found[root] = labelled
+        module.memo[key] = found
+    taken = [
+        (label, change.node)
+        for label, change in module.memo[key].get(name, ())
+        if evaluator.scope_binding(name, module.scope_of(change.target)) is scope
+    ]
     if not taken:
         return frozenset()
     chain = {id(item) for item in (use, *ancestors(use))}
