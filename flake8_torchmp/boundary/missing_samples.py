@@ -36,6 +36,8 @@ from flake8_torchmp.semantics.values import (
     truth_of,
 )
 
+from .dispatches import leaves_nothing_over
+
 DEEPEST = 3
 
 
@@ -71,7 +73,9 @@ class _Search:
                 yield NoSample(statement, scope.module, f"{scope.name}() returns None")
             else:
                 yield from self._expression(statement.value, scope, frame, statement, depth)
-        if not _leaves(node.body, lambda call: self._never_returns(call, frame)):
+        if not self._leaves(node.body, frame) and not leaves_nothing_over(
+            self.evaluator, node.body, frame, lambda block: self._leaves(block, frame)
+        ):
             yield NoSample(node, scope.module, f"{scope.name}() can end without a return")
 
     def stream(self, scope: Scope, frame: Frame, depth: int) -> Iterator[NoSample]:
@@ -138,6 +142,9 @@ class _Search:
             if method is not None:
                 inner = self.evaluator.frame(method.scope, None, method.closure, value)
                 yield from self.function(method.scope, inner, depth + 1)
+
+    def _leaves(self, block: Sequence[ast.stmt], frame: Frame) -> bool:
+        return _leaves(block, lambda call: self._never_returns(call, frame))
 
     def _never_returns(self, node: ast.Call, frame: Frame, depth: int = 2) -> bool:
         """Whether a call runs a function of the project that always raises."""

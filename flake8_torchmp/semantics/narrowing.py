@@ -17,11 +17,13 @@ def survives(value: object, way: Sequence[ast.AST]) -> bool:
 def _is_kept_away(value: object, use: ast.Name | ast.Attribute, way: Iterable[ast.AST]) -> bool:
     name = dotted(use)
     if any(
-        _truth(fact.test, name, value) is (not fact.holds) for condition in conditions(use) for fact in facts(condition)
+        truth_where(fact.test, name, value) is (not fact.holds)
+        for condition in conditions(use)
+        for fact in facts(condition)
     ):
         return True
     return any(
-        _truth(statement.test, name, value) is True
+        truth_where(statement.test, name, value) is True
         and _sets(statement.body, name)
         and not any(statement in ancestors(node) for node in way)
         for statement in _ifs_before(use)
@@ -44,10 +46,17 @@ def _sets(block: list[ast.stmt], name: str) -> bool:
     return any(isinstance(s, ast.Assign) and any(dotted(target) == name for target in s.targets) for s in block)
 
 
-def _truth(test: ast.expr, name: str, value: object) -> bool | None:
+def truth_where(test: ast.expr, name: str, value: object) -> bool | None:
     """What a test says where a variable has a value; None where it asks for something else."""
     if dotted(test) == name:
         return bool(value)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = truth_where(test.operand, name, value)
+        return None if inner is None else not inner
+    if isinstance(test, ast.BoolOp):
+        parts = {truth_where(part, name, value) for part in test.values}
+        decides = isinstance(test.op, ast.Or)
+        return decides if decides in parts else None if None in parts else not decides
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return None
     (operator,), left, right = test.ops, test.left, test.comparators[0]
