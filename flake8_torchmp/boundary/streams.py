@@ -82,11 +82,20 @@ class Streams:
             return None
         scope = worker.scope.module.scope_of(node)
         for context in self.evaluator.contexts(worker.scope):
+            if self._is_run_by_parent(context):
+                continue
             for value in self.evaluator.values(node, self.evaluator.frame_in(scope, context)):
                 made = _made(value)
                 if made is not None:
                     return made
         return None
+
+    def _is_run_by_parent(self, frame: Frame) -> bool:
+        """Whether a frame is that of a plain call which no worker makes."""
+        call = frame.arguments.call if frame.arguments is not None else None
+        if frame.arguments is None or not isinstance(call, ast.Call) or self.evaluator.callers.is_deferred(call):
+            return False
+        return not self._runs(call, frame.arguments.frame.module)
 
     def _shared_by_tasks(self, node: ast.expr, worker: WorkerFunction) -> Result | None:
         """The one generator that the elements hold which a pool's workers are handed."""
