@@ -19,11 +19,13 @@ from flake8_torchmp.semantics.module import (
     ancestors,
     body_nodes,
     dotted,
+    last_name,
     position,
     up,
 )
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Unknown
 
+from .ecosystem import has_no_workers
 from .openers import CLOSERS
 from .workers import Workers
 
@@ -141,20 +143,35 @@ class Lifetimes:
                         and isinstance(use.ctx, ast.Load)
                         and around is module.scope_of(arguments.call).enclosing_function()
                         and not self._comes_after_loader(use, module, around, name)
+                        and not self._stays_in_parent(name, module, around)
                     ):
                         return True
         return False
 
     def _comes_after_loader(self, node: ast.AST, module: Module, around: Scope | None, name: str) -> bool:
         """Whether the workers that get an object have started by then: it stands behind the loader of its function."""
-        calls = [
-            call
-            for called in module.names_of("DataLoader")
-            for call in module.calls.get(called, ())
-            if module.scope_of(call).enclosing_function() is around
-        ]
-        own = [call for call in calls if any(dotted(part) == name for part in ast.walk(call))]
+        calls = _loaders_in(module, around)
+        own = [call for call in calls if _names(call, name)]
         return bool(calls) and all(position(call) < position(node) for call in own or calls)
+
+    def _stays_in_parent(self, name: str, module: Module, around: Scope | None) -> bool:
+        """Whether all that an object is given to in its function is loaders without workers."""
+        own = [call for call in _loaders_in(module, around) if _names(call, name)]
+        for read in module.read.get(name, ()):
+            holder = up(read)
+            if isinstance(holder, ast.keyword):
+                holder = up(holder)
+            if (
+                isinstance(holder, ast.Call)
+                and module.scope_of(read).enclosing_function() is around
+                and last_name(holder.func) not in _ASKING
+                and not any(holder is part for call in own for part in ast.walk(call))
+            ):
+                return False
+        frames = [(call, self.evaluator.frame_at(call, module)) for call in own]
+        return bool(own) and all(
+            has_no_workers(self.evaluator, self.evaluator.arguments(call, frame)) for call, frame in frames
+        )
 
     def change_at(self, module: Module, receiver: str) -> dict[int, Change]:
         key = id(module) ^ hash(receiver)
@@ -361,12 +378,28 @@ class _Run:
 _SETTERS = frozenset("mount update close headers".split())
 """Methods of a session that send nothing."""
 
+_ASKING = frozenset("len print isinstance type repr str".split())
+"""Functions that keep nothing of what they are given."""
+
 _AT_THE_END = ("__exit__", "__del__")
 
 _BEHIND = frozenset(
     "__getitem__ __getitems__ __iter__ __next__ __setstate__ __getstate__ __reduce__ __del__ __exit__ run".split()
 )
 """Methods that run in workers, or when all is over."""
+
+
+def _loaders_in(module: Module, around: Scope | None) -> list[ast.Call]:
+    return [
+        call
+        for called in module.names_of("DataLoader")
+        for call in module.calls.get(called, ())
+        if module.scope_of(call).enclosing_function() is around
+    ]
+
+
+def _names(call: ast.Call, name: str) -> bool:
+    return any(dotted(part) == name for part in ast.walk(call))
 
 
 def _uses(name: str, module: Module) -> Iterator[tuple[ast.AST, ast.expr]]:
