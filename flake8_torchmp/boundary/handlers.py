@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
+from typing import TypeGuard
 
 from flake8_torchmp.semantics.flow import block_of
 from flake8_torchmp.semantics.module import FUNCTIONS, Scope, ancestors, body_nodes, dotted, last_name, up
@@ -110,6 +111,7 @@ def _goes_on_silently(handler: ast.ExceptHandler, around: ast.Try, scope: Scope)
         if isinstance(part, ast.Name) and part.id not in ("self", "cls", "np", "numpy", "torch")
     }
     objects = {name for name in tried if name not in scope.module.scope.bindings}
+    found = {part.id for s in around.body for part in ast.walk(s) if _is_stored_name(part)}
     for statement in handler.body:
         if isinstance(statement, ast.Raise | ast.Break | ast.Assert | ast.AugAssign | ast.Delete | ast.Global):
             return False
@@ -124,6 +126,8 @@ def _goes_on_silently(handler: ast.ExceptHandler, around: ast.Try, scope: Scope)
                 return False
             if isinstance(part, ast.Subscript) and dotted(part.value) == "self":
                 return False  # another sample, which is TMP904's
+            if _is_another_entry(part, objects) or _searches(part, found):
+                return False
     return True
 
 
@@ -163,6 +167,25 @@ def _tries_otherwise(call: ast.Call, tried: set[str], objects: set[str]) -> bool
     if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and call.func.value.id in objects:
         return True
     return any(isinstance(part, ast.Name) and part.id in tried for argument in given for part in ast.walk(argument))
+
+
+def _is_another_entry(node: ast.AST, objects: set[str]) -> bool:
+    """`record["image"]`, where the failing code asked the record for something else."""
+    return (
+        isinstance(node, ast.Subscript)
+        and dotted(node.value) in objects
+        and isinstance(node.slice, ast.Constant)
+        and isinstance(node.slice.value, str)
+    )
+
+
+def _searches(node: ast.AST, found: set[str]) -> bool:
+    """A loop that looks for what the failing code was to find."""
+    return isinstance(node, ast.For) and any(_is_stored_name(part) and part.id in found for part in ast.walk(node))
+
+
+def _is_stored_name(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def retries(scope: Scope) -> Iterator[ast.AST]:
