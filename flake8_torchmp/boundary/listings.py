@@ -121,18 +121,23 @@ class Listings:
         cls = Class(owner, self.outline.frame_of(owner.parent))
         if not self.datasets.is_dataset(cls):
             return "", ""
-        pending = [name for name in SAMPLE_METHODS if classes.own(cls, name)]
+        inside = _method(scope, owner)
+        if inside is None or not classes.own(cls, inside.name):
+            return "", ""
+        family = classes.project_classes(self.outline, cls)
+        pending = [name for name in SAMPLE_METHODS if any(classes.own(item, name) for item in family)]
         roots = {name: name for name in pending}
         while pending:
             name = pending.pop()
-            for node in classes.own(cls, name):
-                if owner.module.scopes[node] is _method(scope, owner):
-                    return owner.name, roots[name]
-                for part in body_nodes(node):
-                    called = part.attr if isinstance(part, ast.Attribute) else ""
-                    if called and called not in roots and classes.own(cls, called):
-                        roots[called] = roots[name]
-                        pending.append(called)
+            for item in family:
+                for node in classes.own(item, name):
+                    if item.scope.module.scopes[node] is inside:
+                        return owner.name, roots[name]
+                    for part in body_nodes(node):
+                        called = part.attr if isinstance(part, ast.Attribute) else ""
+                        if called and called not in roots and any(classes.own(other, called) for other in family):
+                            roots[called] = roots[name]
+                            pending.append(called)
         return "", ""
 
 
@@ -233,6 +238,8 @@ class _Flow:
         if dataset and not isinstance(parent.slice, ast.Constant):
             return dataset
         if isinstance(parent.slice, ast.Constant) and isinstance(parent.slice.value, int):
+            if isinstance(node, ast.Call) and last_name(node.func) == "next" and _is_walk(node.args[0]):
+                self._go(parent, place)  # the folders or files of the first one
             return ""
         self._go(parent, place)
         for loop in ancestors(parent):
@@ -385,17 +392,20 @@ class _Flow:
         if key in self.seen:
             return
         self.seen.add(key)
+        above = self._family(owner)
+        modules = dict.fromkeys((place.module, *(scope.module for scope in above)))
         loads = [
-            node
-            for node in place.module.loads(name)
+            (node, module)
+            for module in modules
+            for node in module.loads(name)
             if isinstance(node, ast.Attribute)
-            and (around := place.module.scope_of(node).enclosing_class()) is not None
-            and (around is owner or self._derives(around, owner))
+            and (around := module.scope_of(node).enclosing_class()) is not None
+            and (around in above or owner in self._family(around))
             and dotted(node.value) == receiver
         ]
-        if place.is_number or not any(_is_sorted_there(load) for load in loads):
-            for load in loads:
-                self._go(load, place, dotted(load))
+        if place.is_number or not any(_is_sorted_there(load) for load, _ in loads):
+            for load, module in loads:
+                self._go(load, place, dotted(load), module)
             self._read_by_others(name, owner, place)
 
     def _read_by_others(self, name: str, owner: Scope, place: _Place) -> None:
@@ -415,10 +425,11 @@ class _Flow:
                 if any(isinstance(holder, Instance) and holder.cls.scope is owner for holder in holders):
                     self._go(load, place, dotted(load), module)
 
-    def _derives(self, scope: Scope, owner: Scope) -> bool:
+    def _family(self, scope: Scope) -> list[Scope]:
+        """A class and those above it."""
         assert scope.parent is not None
         cls = Class(scope, self.outline.frame_of(scope.parent))
-        return any(item.scope is owner for item in classes.project_classes(self.outline, cls))
+        return [item.scope for item in classes.project_classes(self.outline, cls)]
 
     def _returned(self, place: _Place) -> str:
         scope = place.module.scope_of(place.node).enclosing_function()
