@@ -108,3 +108,22 @@ def _is_stream(value: Value) -> bool:
             value = value.owner
         else:
             return False
+
+
+NETWORK_WRAPPERS = frozenset(
+    "torch.nn.DataParallel torch.nn.parallel.DataParallel torch.nn.parallel.DistributedDataParallel "
+    "torch.nn.parallel.data_parallel.DataParallel torch.nn.parallel.distributed.DistributedDataParallel".split()
+)
+
+
+def wrapped_networks(evaluator: Evaluator, value: Value) -> list[Instance] | None:
+    """The project's networks that `DataParallel(network)` and its `.module` stand for, also behind `.to(device)`."""
+    while isinstance(value, Member | Result):
+        if isinstance(value, Result) and value.name in NETWORK_WRAPPERS:
+            source = value.arguments.get(0, "module")
+            given = evaluator.of(source) if source is not None else ()
+            return [network for network in given if isinstance(network, Instance)]
+        if isinstance(value, Member) and value.name == "module" and isinstance(value.owner, Instance):
+            return [value.owner]  # `network.module if is_parallel else network`
+        value = value.owner if isinstance(value, Member) else value.callee
+    return None

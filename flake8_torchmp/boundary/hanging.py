@@ -92,7 +92,12 @@ class Hangings:
                 return  # the number in a Value
             if builtin.is_record(value.owner):
                 return  # a field of it
-            yield value.owner, f".{value.name}"
+            networks = ecosystem.wrapped_networks(self.evaluator, value.owner)
+            if networks is None:
+                yield value.owner, f".{value.name}"
+            for network in networks or ():
+                for inner in classes.attribute(self.evaluator, network, value.name):
+                    yield inner, f".{value.name}"
         elif isinstance(value, Result) and ecosystem.is_view(value):
             if ecosystem.keeps_function(value):
                 yield from self._arguments_of(value.arguments, value.name.rpartition(".")[2])
