@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from flake8_torchmp.semantics.calls import Frame, receiver_name
 from flake8_torchmp.semantics.codebase import Codebase
+from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import caught_around, conditions
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, last_name, up
-from flake8_torchmp.semantics.values import External, Result
+from flake8_torchmp.semantics.flow import caught_around, conditions, facts_at
+from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, dotted, last_name, up
+from flake8_torchmp.semantics.values import External, Result, truth_of
 
 RAISING = frozenset(("sys.exit", "builtins.exit", "builtins.quit", "builtins.SystemExit"))
 """They raise SystemExit, which can be caught."""
@@ -49,6 +51,16 @@ def is_caught_by_callers(found: Exit, scope: Scope, evaluator: Evaluator) -> boo
     calls = [arguments.call for arguments, _ in evaluator.callers.of(scope)]
     return bool(calls) and all(
         isinstance(call, ast.Call) and not CATCHING.isdisjoint(caught_around(call)) for call in calls
+    )
+
+
+def is_switched_off(node: ast.AST, evaluator: Evaluator, frame: Frame) -> bool:
+    """Whether a flag of the object keeps code from running, as in `if self.debug:`."""
+    return any(
+        isinstance(test, ast.Attribute)
+        and dotted(test.value) == receiver_name(frame.scope)
+        and all(truth_of(value) is (not holds) and not is_choice(value) for value in evaluator.values(test, frame))
+        for test, holds in facts_at(node)
     )
 
 

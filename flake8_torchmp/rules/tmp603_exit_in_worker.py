@@ -72,7 +72,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.exits import exits_in, is_caught_by_callers, is_exit_code_looked_at
+from flake8_torchmp.boundary import samples
+from flake8_torchmp.boundary.exits import (
+    exits_in,
+    is_caught_by_callers,
+    is_exit_code_looked_at,
+    is_switched_off,
+)
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module, position
@@ -85,7 +91,11 @@ def exit_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
         if worker.kind == "spawn":
             continue
-        for found in exits_in(worker.scope, model.outline):
+        exits = list(exits_in(worker.scope, model.outline))
+        frames = samples.frames_of_given(model.crossings, worker) if exits else []
+        for found in exits:
+            if frames and all(is_switched_off(found.node, model.evaluator, frame) for frame in frames):
+                continue
             if worker.kind == "process" and (found.is_success or is_exit_code_looked_at(module, model.codebase)):
                 continue
             if is_caught_by_callers(found, worker.scope, model.evaluator):
