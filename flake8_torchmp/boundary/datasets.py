@@ -49,7 +49,32 @@ class Datasets:
         Objects of a class inside a function that are handed to nobody else meet no loader at all.
         """
         loaders = list(self.loaders_of(cls))
-        return not any(loaders) if loaders else cls.is_local and _stays_inside(cls)
+        if loaders:
+            return not any(loaders)
+        return _stays_inside(cls) if cls.is_local else self._stays_with_its_holders(cls)
+
+    def _stays_with_its_holders(self, cls: Class) -> bool:
+        """Whether the project keeps each object of a class as an attribute, and never hands that to anybody."""
+        codebase = self.outline.codebase
+        modules = [module for path in codebase.mentions.of(cls.scope) if (module := codebase.module(path)) is not None]
+        held: set[str] = set()
+        for load in (load for module in modules for load in module.loads(cls.scope.name)):
+            call: Any = up(load)
+            holder: Any = up(call)
+            if not isinstance(call, ast.Call) or call.func is not load or not isinstance(holder, ast.Assign):
+                return False
+            targets = [target for target in holder.targets if isinstance(target, ast.Attribute)]
+            if len(targets) < len(holder.targets):
+                return False
+            held |= {target.attr for target in targets}
+        return bool(held) and all(
+            _only_works_with(load)
+            for name in held
+            for path in codebase.mentioning(name, cls.scope.module.path)
+            if (module := codebase.module(path)) is not None
+            for load in module.loads(name)
+            if isinstance(load, ast.Attribute)
+        )
 
     def loaders_of(self, cls: Class) -> Iterator[bool]:
         """For each loader of the project that is given objects of a class: whether it may have workers."""

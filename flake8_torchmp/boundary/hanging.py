@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics import builtin, classes, containers
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import Module, dotted
+from flake8_torchmp.semantics.module import Module, dotted, statement_of, up
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
     Constant,
+    External,
     Function,
     Hop,
     Instance,
@@ -92,8 +93,11 @@ class Hangings:
                 return  # the number in a Value
             if builtin.is_record(value.owner):
                 return  # a field of it
+            if isinstance(value.owner, Result) and value.owner.name.removesuffix("()") in apis.LOADERS:
+                yield from self._of_loader(value.owner, value.name)
+                return
             networks = ecosystem.wrapped_networks(self.evaluator, value.owner)
-            if networks is None:
+            if networks is None and not self._is_inside(value.owner):
                 yield value.owner, f".{value.name}"
             for network in networks or ():
                 for inner in classes.attribute(self.evaluator, network, value.name):
@@ -115,6 +119,24 @@ class Hangings:
         for name, source in arguments.all():
             for inner in self.evaluator.of(source):
                 yield inner, f"{label}[{name}]" if name.isdigit() else f"{label}({name}=)"
+
+    def _of_loader(self, loader: Result, name: str) -> Iterator[tuple[Value, str]]:
+        """`loader.dataset` is what the loader was made with, not the loader."""
+        known = apis.LOADERS[loader.name.removesuffix("()")]
+        position = next((parameter.position for parameter in known if parameter.keyword == name), None)
+        source = loader.arguments.get(position, name)
+        for inner in self.evaluator.of(source) if source is not None else ():
+            yield inner, f".{name}"
+
+    def _is_inside(self, owner: Value) -> bool:
+        """Whether an attribute belongs to an object of the project, seen through a library's object around it."""
+        if isinstance(owner, Member):
+            return isinstance(owner.owner, Instance) or self._is_inside(owner.owner)
+        if not isinstance(owner, Result) or not isinstance(owner.callee, External):
+            return False
+        holds = owner.callee.name in apis.HOLDERS or owner.callee.name.startswith("torch.utils.data.")
+        first = owner.arguments.get(0) if not holds else None
+        return first is not None and any(isinstance(inner, Instance) for inner in self.evaluator.of(first))
 
     def _keeps(self, value: Result) -> bool:
         name = value.name.removesuffix("()")
@@ -146,6 +168,7 @@ class Hangings:
                 for inner in evaluator.of(extra.source):
                     yield inner, f".{extra.label}"
         dropped = dropped.union(*map(classes.cleared, classes.project_classes(evaluator, value.cls)))
+        dropped |= self._of_unstarted(value)
         for name in classes.held_attributes(evaluator, value):
             if name.partition(".")[0] in dropped:
                 continue
@@ -157,6 +180,23 @@ class Hangings:
             yield inner, "[…]"
         for base, arguments in classes.library_init(evaluator, value):
             yield from self._arguments_of(arguments, base.rpartition(".")[2])
+
+    def _of_unstarted(self, value: Instance) -> frozenset[str]:
+        """What a process is given only in a branch in which it gets another `start` as well, so that it starts none."""
+        stores = [classes.stores(cls) for cls in classes.project_classes(self.evaluator, value.cls)]
+        branches = {up(statement_of(change.node)) for stored in stores for change, _ in stored.get("start", ())}
+        branches = {branch for branch in branches if isinstance(branch, ast.If)}
+        if not branches or not any(
+            isinstance(base, Member | External) and mp_name(base) in apis.PROCESS_CLASSES
+            for base in self.evaluator.mro(value.cls)
+        ):
+            return frozenset()
+        names = {name for stored in stores for name in stored}
+        return frozenset(
+            name
+            for name in names
+            if all(up(statement_of(change.node)) in branches for stored in stores for change, _ in stored.get(name, ()))
+        )
 
     def _attribute(self, value: Instance, name: str) -> Iterator[Value]:
         stored = list(classes.stored(self.evaluator, value, name, WORKER_METHODS))

@@ -92,7 +92,7 @@ DRAWING = ("numpy.random.", "random.", "torch.rand", "torch.normal", "torch.bern
 
 DISTRIBUTED = frozenset(
     "init_process_group DistributedDataParallel FullyShardedDataParallel init_device_mesh fully_shard "
-    "DistributedSampler init_distributed DDP FSDP".split()
+    "DistributedSampler init_distributed DDP FSDP Accelerator AcceleratorState".split()
 )
 """Names by which a function says that its processes train one model together: their seeds are meant to be equal."""
 

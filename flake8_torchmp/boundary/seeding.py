@@ -221,8 +221,8 @@ class Seeds:
             return self._is_same_attribute(node, worker, fixed)
         if isinstance(node, ast.Call):
             return self._is_same_call(node, worker, fixed, depth)
-        if isinstance(node, ast.Subscript):
-            return self.is_same(node.value, worker, fixed, depth + 1)
+        if isinstance(node, ast.Subscript):  # `seeds[rank]` is another one for each
+            return all(self.is_same(part, worker, fixed, depth + 1) for part in (node.value, node.slice))
         if isinstance(node, ast.BinOp | ast.UnaryOp | ast.IfExp | ast.BoolOp | ast.Compare):
             parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
             tests = [node.test] if isinstance(node, ast.IfExp) else []

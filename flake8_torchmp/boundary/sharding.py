@@ -172,6 +172,8 @@ class Sharding:
     def _may_differ(self, node: ast.AST, function: Function, iterables: list[ast.expr], taint: _Taint) -> bool:
         """Whether workers may get different things without asking: random ones, or what only one can take."""
         leaves = list(_leaves(iterables))
+        if any(self._is_foreign(leaf, taint.frame) for leaf in _leaves(_fillings(node, leaves, function))):
+            return True
         if any(taint.called(leaf) for leaf in leaves):
             return True  # answered for itself
         loops = _loops_around(node, function)
@@ -212,7 +214,10 @@ class Sharding:
 
     def _shards_itself(self, value: Value) -> bool:
         if isinstance(value, Instance):
-            return classes.find_method(self.outline, value.cls, "__iter__") is not None
+            if classes.find_method(self.outline, value.cls, "__iter__") is not None:
+                return True
+            own = (classes.maker(self.outline, value.cls), classes.find_method(self.outline, value.cls, "__next__"))
+            return any(method is not None and self._knows(method.scope, value) for method in own)
         name = qualified(value)
         return name.startswith(random_sources.OWN_STREAMS) or name.removesuffix("()") in apis.LOADERS
 
@@ -601,6 +606,20 @@ def _loops_around(node: ast.AST, function: Function) -> list[Any]:
         if isinstance(item, ast.For | ast.AsyncFor | ast.While):
             loops.append(item)
     return loops
+
+
+def _fillings(node: ast.AST, leaves: list[ast.expr], function: Function) -> list[ast.expr]:
+    """What the loops go over in which the containers are filled that a yield hands out of: the rest of a buffer."""
+    given = [getattr(node, "value", None), *leaves]
+    names = {part.id for item in given if item is not None for part in ast.walk(item) if isinstance(part, ast.Name)}
+    return [
+        _iterable(loop)
+        for name in names
+        for change in function.scope.module.changes.get(name, ())
+        if function.scope.module.scope_of(change.node) is function.scope
+        for loop in _loops_around(change.node, function)
+        if isinstance(loop, ast.For)
+    ]
 
 
 def _iterable(loop: Any) -> ast.expr:

@@ -24,7 +24,7 @@ from . import random_sources
 from .seeding import Seeds
 from .sharding import Sharding
 from .task_items import frames_of_tasks
-from .workers import ITERATION_METHODS, MOST_FUNCTIONS, TARGETS, WorkerFunction, Workers
+from .workers import ITERATION_METHODS, MOST_FUNCTIONS, RANKS, TARGETS, WorkerFunction, Workers
 
 
 class Draw(NamedTuple):
@@ -55,6 +55,8 @@ class Streams:
         `user` is the module that brings the function to workers.
         """
         scope = worker.scope
+        if worker.kind in RANKS and self.workers.train_together(user):
+            return
         for node in body_nodes(scope.node):  # type: ignore[arg-type]
             if not isinstance(node, ast.Call):
                 continue
@@ -187,8 +189,6 @@ class Streams:
         for worker, draw in drawing:
             if worker.scope.place not in unseeded:
                 continue
-            if worker.kind == "process" and not self.seeds.has_company(module):
-                continue
             if draw.text.startswith("numpy") and not self._is_used_by_parent(worker.scope.module, module):
                 continue
             yield worker, draw
@@ -198,6 +198,8 @@ class Streams:
         reached_by: dict[object, list[Scope]] = {}
         for root in self.workers.roots(module):
             if root.kind not in ("process", "task"):
+                continue
+            if root.kind == "process" and not self.seeds.has_company(module, receiver=root.receiver):
                 continue
             reached = reached_by.setdefault(root.call or root.function.scope.place, [])
             pending = [(root.function.scope, root.receiver)]

@@ -19,6 +19,7 @@ from . import apis, random_sources
 from .crossings import Crossings
 from .daemons import Daemons
 from .datasets import Datasets
+from .hanging import Hanging
 from .methods import StartMethods
 
 if TYPE_CHECKING:
@@ -248,9 +249,9 @@ class Workers:
             is_dataset = crossing.parameter.role == "dataset"
             is_daemon = self.daemons.of_crossing(crossing)
             is_called = crossing.api.kind != "loader" and crossing.parameter.role == "function"
-            given = [value.key for value in self.evaluator.of(crossing.source)] if is_called else []
+            given = self.evaluator.of(crossing.source) if is_called else ()
             for hanging in crossing.hanging if crossing.has_workers else ():
-                if is_called and isinstance(hanging.value, Instance) and hanging.value.key not in given:
+                if is_called and not self._may_be_called(hanging, given):
                     continue  # only comes along with a method or a partial
                 if is_dataset and isinstance(hanging.value, Instance):
                     yield from self._sample_roots(hanging.value.cls, crossing.methods)
@@ -272,6 +273,33 @@ class Workers:
                 assert scope.parent is not None
                 function = Function(scope, self.evaluator.frame_of(scope.parent))
                 yield Root(function, None, "task", name, self.methods.of_program(module), False)
+
+    def _may_be_called(self, hanging: Hanging, given: Sequence[Value]) -> bool:
+        """Whether what hangs on a function that is handed over is that function, or one that it may call.
+
+        A method calls what hangs on its object only if it, or what it calls, reads the attribute.
+        """
+        if any(hanging.value.key == value.key for value in given):
+            return True
+        attribute = next((hop.text for hop in hanging.way if hop.text.startswith(".")), "")[1:]
+        if isinstance(hanging.value, Instance):
+            return False
+        if not attribute.isidentifier() or not all(isinstance(value, Method) for value in given):
+            return True
+        pending: list[tuple[Scope, Value | None]] = [
+            (value.function.scope, value.receiver) for value in given if isinstance(value, Method)
+        ]
+        reached: set[Scope] = set()
+        while pending and len(reached) < MOST_FUNCTIONS:
+            scope, receiver = pending.pop()
+            if scope in reached:
+                continue
+            reached.add(scope)
+            nodes = body_nodes(scope.node)  # type: ignore[arg-type]
+            if any(isinstance(node, ast.Attribute) and node.attr == attribute for node in nodes):
+                return True
+            pending += [(function.scope, owner) for function, owner in self.callees(scope, receiver)]
+        return False
 
     def _sample_roots(self, cls: Class, methods: frozenset[str]) -> Iterator[Root]:
         names = [*SAMPLE_METHODS]

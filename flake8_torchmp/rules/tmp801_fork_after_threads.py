@@ -83,13 +83,14 @@ or for one file with per-file-ignores. Where no target forks by default, `torchm
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.flow import contradict, facts_at
-from flake8_torchmp.semantics.module import Module, position
+from flake8_torchmp.semantics.module import Module, position, statement_of
 
 from . import rule
 
@@ -100,16 +101,16 @@ THREADS = re.compile(rb"threading|\bThreadPool|multiprocessing\.dummy")
 def fork_after_threads(module: Module, model: Model) -> Iterator[Finding]:
     if not THREADS.search(module.data):
         return
-    told: set[tuple[str, int]] = set()
+    told: set[ast.stmt] = set()
     moments = sorted(model.timeline.forked_after_threads(module), key=lambda item: position(item[0].node))
     for moment, thread in moments:
         assert moment.start is not None
         if thread.node is moment.node or contradict(facts_at(thread.node), facts_at(moment.node)):
             continue  # one or the other, as a test says
-        place_told = (moment.module.path, position(moment.node)[0])
-        if place_told in told:
+        statement = statement_of(moment.node)
+        if statement in told:
             continue  # `for batch in enumerate(loader)` is one start
-        told.add(place_told)
+        told.add(statement)
         line = getattr(thread.node, "lineno", 1)
         place = f"line {line}" if thread.module is moment.module else f"{thread.module.name}, line {line}"
         how = "forks by default on Linux" if moment.start.by_default else "forks"
