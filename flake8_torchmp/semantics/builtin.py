@@ -408,7 +408,6 @@ def binary(evaluator: Evaluator, node: ast.BinOp, frame: Frame) -> Iterator[Valu
         rights = evaluator.values(node.right, frame) if isinstance(node.op, ast.Add) else ()
         if len(rights) == 1 and isinstance(rights[0], Constant) and isinstance(rights[0].value, str):
             joined = Constant(start + rights[0].value, node, frame.module)
-            chosen = command_line.is_choice(value) or command_line.is_choice(rights[0])
-            yield command_line.as_choice(joined) if chosen else joined
+            yield command_line.as_choice(joined) if command_line.is_choice(value) else joined
         else:
             yield Text(start.partition("%")[0] if isinstance(node.op, ast.Mod) else start, node, frame.module)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .calls import receiver_name
-from .module import Change, Scope, body_nodes, dotted, last_name, up
+from .module import Change, Scope, dotted, last_name, up
 
 COLLECTING = frozenset("add append appendleft extend extendleft insert update".split())
 DEEPEST = 3
@@ -14,9 +14,7 @@ DEEPEST = 3
 
 def changes_object(method: Scope) -> bool:
     """Whether a method changes its object, or a container that hangs on it, other than to remember what it returns."""
-    nodes = body_nodes(method.node)  # type: ignore[arg-type]
-    own = receiver_name(method)
-    answers = any(isinstance(n, ast.Return) and n.value is not None and dotted(n.value) != own for n in nodes)
+    answers = _answers(method, 0)
     return any(not answers or _is_addition(change) for change in _changes(method, 0))
 
 
@@ -28,6 +26,28 @@ def collects(method: Scope) -> bool:
 def is_statement(call: ast.AST) -> bool:
     """Whether a call is made for its effect alone."""
     return isinstance(up(call), ast.Expr)
+
+
+def _answers(method: Scope, depth: int) -> bool:
+    """Whether a method returns something else than its object, perhaps by another method."""
+    name = receiver_name(method)
+    for statement in method.returns:
+        value = statement.value
+        if value is None or (isinstance(value, ast.Name) and value.id == name):
+            continue
+        others = _own_methods(value, name, method) if depth < DEEPEST else []
+        if not others or any(_answers(other, depth + 1) for other in others):
+            return True
+    return False
+
+
+def _own_methods(call: ast.AST, receiver: str, method: Scope) -> list[Scope]:
+    """The method of the same class that `self.method()` runs."""
+    function = call.func if isinstance(call, ast.Call) else None
+    if not isinstance(function, ast.Attribute) or dotted(function.value) != receiver or method.parent is None:
+        return []
+    bindings = method.parent.bindings.get(function.attr, ())
+    return [method.module.scopes[b.node] for b in bindings if b.kind == "def"]
 
 
 def _is_addition(change: Change) -> bool:
@@ -50,11 +70,12 @@ def _changes(method: Scope, depth: int) -> Iterator[Change]:
     module = method.module
     yield from (c for c in module.changes.get(name, ()) if module.scope_of(c.target).enclosing_function() is method)
     for node in module.loads(name) if depth < DEEPEST else ():
-        member = up(node)
-        call = up(member) if isinstance(member, ast.Attribute) else None
-        if not isinstance(call, ast.Call) or call.func is not member or not is_statement(call):
+        holder = up(node)
+        call = up(holder) if isinstance(holder, ast.Attribute) else holder
+        if not isinstance(call, ast.Call) or module.scope_of(call).enclosing_function() is not method:
             continue
-        if module.scope_of(call).enclosing_function() is method:
-            own = (module.scopes[b.node] for b in owner.bindings.get(last_name(call.func), ()) if b.kind == "def")
-            for other in own:
+        if last_name(call.func) == "setattr" and call.args[:1] == [node]:
+            yield Change("attribute", node, call, "", None)
+        elif is_statement(call) or isinstance(up(call), ast.Return):
+            for other in _own_methods(call, name, method):
                 yield from _changes(other, depth + 1) if other is not method else ()
