@@ -97,9 +97,19 @@ class Sharding:
         ):
             return None  # another subclass may have its part already
         taint = _Taint(self, iteration, receiver)
-        whole = [node for node, value in _handed_out(iteration) if not taint.covers(node, value)]
+        handed_out = [(node, value) for node, value in _handed_out(iteration) if not taint.covers(node, value)]
+        if any(isinstance(node, ast.Return) and self._only_steps(value, module) for node, value in handed_out):
+            return None  # nothing goes through it but `next`
+        whole = [node for node, _ in handed_out]
         draws = [node for node in body_nodes(iteration.node) if self._is_draw(node, taint)]
         return iteration, {"whole": _places(whole), "draws": _places(draws)}
+
+    def _only_steps(self, node: ast.expr | None, module: Module) -> bool:
+        """Whether an expression makes an iterator of the project that has no `__iter__`."""
+        return isinstance(node, ast.Call) and any(
+            isinstance(value, Instance) and classes.find_method(self.outline, value.cls, "__iter__") is None
+            for value in self.outline.values(node, self.outline.frame_at(node, module))
+        )
 
     def _is_draw(self, node: ast.AST, taint: _Taint) -> bool:
         if not isinstance(node, ast.Call):
