@@ -38,8 +38,10 @@ ANSWERING = ASKING_SYSTEM | {"len", "int", "max", "min"}
 def swallowing(scope: Scope) -> Iterator[ast.AST]:
     """The handlers of a function that catch everything, and leave no trace of it; broad `suppress` likewise.
 
-    A `return` in a `finally` drops whatever was raised.
+    A `return` in a `finally` drops whatever was raised, and so does an `__exit__` that only returns True.
     """
+    if scope.name == "__exit__" and (answer := _always_true(scope)) is not None:
+        yield answer
     for node in body_nodes(scope.node):  # type: ignore[arg-type]
         if isinstance(node, ast.Try) and not _is_harmless(node.body) and not _leaves_marker(node):
             for handler in node.handlers:
@@ -58,6 +60,23 @@ def swallowing(scope: Scope) -> Iterator[ast.AST]:
                     and any(map(_is_broad, call.args))
                 ):
                     yield call
+
+
+def _always_true(scope: Scope) -> ast.Return | None:
+    """The one `return True` of an `__exit__` that looks at nothing and tells nobody."""
+    node = scope.node
+    if not isinstance(node, ast.FunctionDef) or len(scope.returns) != 1 or scope.returns[0] is not node.body[-1]:
+        return None
+    (answer,) = scope.returns
+    given = {argument.arg for argument in (*node.args.args[1:], node.args.vararg) if argument is not None}
+    if not isinstance(answer.value, ast.Constant) or answer.value.value is not True:
+        return None
+    for part in body_nodes(node):
+        if isinstance(part, ast.Raise | ast.AugAssign) or (isinstance(part, ast.Name) and part.id in given):
+            return None
+        if isinstance(part, ast.Call) and _tells(part):
+            return None
+    return answer
 
 
 def _is_broad(kind: ast.expr | None) -> bool:

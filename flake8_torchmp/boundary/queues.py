@@ -156,12 +156,33 @@ class Queues:
             later.append(node)
         if later or function is None or not depth:
             return min(later, key=position, default=None)
+        if function.name == "__exit__":
+            return self._read_after_leaving(function, key)
         for arguments, _ in self.evaluator.callers.of(function):
             if arguments.frame.module is self.module and isinstance(arguments.call, ast.Call):
                 read = self._read_only_after(arguments.call, key, depth - 1)
                 if read is not None:
                     return read
         return None
+
+    def _read_after_leaving(self, function: Scope, key: QueueKey) -> ast.AST | None:
+        """The first read after a `with` that ends by this `__exit__`, if there is none inside it."""
+        owner = function.enclosing_class()
+        for node in ast.walk(self.module.tree):
+            if not isinstance(node, ast.With) or not any(self._is_a(item.context_expr, owner) for item in node.items):
+                continue
+            around = self.module.scope_of(node).enclosing_function()
+            nodes = body_nodes(around.node) if around is not None else list(import_nodes(self.module))  # type: ignore[arg-type]
+            reads = [part for part in nodes if position(part) > position(node) and self._reads(part, key)]
+            first = min(reads, key=position, default=None)
+            if first is not None and position(first)[0] > (node.end_lineno or node.lineno):
+                return first
+        return None
+
+    def _is_a(self, node: ast.expr, owner: Scope | None) -> bool:
+        self.evaluator.steps = 0
+        values = self.evaluator.values(node, self.evaluator.frame_at(node, self.module))
+        return any(isinstance(value, Instance) and value.cls.scope is owner for value in values)
 
     def _reads(self, node: ast.AST, key: QueueKey) -> bool:
         if isinstance(node, ast.Call):

@@ -16,13 +16,13 @@ from flake8_torchmp.semantics.values import Class, Constant, External, Instance,
 from . import apis
 from .starts import Starts
 
-THREADS = frozenset(("threading.Thread", "threading.Timer", "threading._Timer"))
+THREADS = frozenset(("threading.Thread", "threading.Timer", "threading._Timer", "logging.handlers.QueueListener"))
 THREAD_POOLS = frozenset(
     "multiprocessing.pool.ThreadPool torch.multiprocessing.pool.ThreadPool multiprocessing.dummy.Pool".split()
 )
-THREAD_NAMES = ("Thread", "Timer", "ThreadPoolExecutor", "ThreadPool", "Pool")
+THREAD_NAMES = ("Thread", "Timer", "QueueListener", "ThreadPoolExecutor", "ThreadPool", "Pool")
 THREAD_EXECUTORS = frozenset(("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor"))
-WORDS = re.compile(rb"[tT]hread|\bTimer\b|Executor|\bdummy\b")
+WORDS = re.compile(rb"[tT]hread|\bTimer\b|QueueListener|Executor|\bdummy\b")
 
 _BEGINNING = frozenset(apis.EXECUTOR_TASKS) | {"start", "run_in_executor"}
 """Methods that start a thread, or processes of an executor, which are there from then on."""

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition
@@ -44,6 +45,7 @@ EVENTS = re.compile(
     rb"start_method|get_context|multiprocessing|\bProcess|\bPool\b|Executor|\bThread|\bTimer\b|[Ll]oader|\.spawn\b"
 )
 SETTING = re.compile(rb"set_start_method")
+FACTORIES = re.compile(rb"factory\s*=")
 PROCESSES = re.compile(rb"multiprocessing|\bProcess|Loader|\.spawn\b|\bTrainer\b")
 QUEUES = frozenset(("queue.Queue", "queue.LifoQueue", "queue.PriorityQueue"))
 MANAGERS = frozenset(
@@ -55,7 +57,7 @@ COUNTED = FIXING | frozenset(("set_start_method", "get_start_method", "spawn", "
 COUNTED_OF_LIBRARIES = THREAD_POOLS | MANAGERS | apis.EXECUTORS
 NAMES = (
     COUNTED
-    | frozenset("start submit map join shutdown terminate close run_in_executor".split())
+    | frozenset("start stop submit map join shutdown terminate close run_in_executor".split())
     | frozenset(name.rpartition(".")[2] for name in COUNTED_OF_LIBRARIES)
 )
 """The last names of all that counts when it is called."""
@@ -67,6 +69,8 @@ WAITING = frozenset(
 CATCHING = frozenset(("", "RuntimeError", "Exception", "BaseException"))
 """What catches "context has already been set"."""
 ENDING = frozenset("join shutdown terminate close".split())
+LISTENERS = frozenset(("logging.handlers.QueueListener",))
+"""Threads whose `stop` waits for their end."""
 MOST_CALLERS = 40
 
 
@@ -221,6 +225,8 @@ class _AllEvents(Watch):
             for node in body_nodes(scope.node)  # type: ignore[arg-type]
         ):
             return "counts", ()
+        if self._makes_records(scope):
+            return "counts", ()
         return "", [callee.scope for callee, _ in self.workers.callees(scope, None)]
 
     def _may_be_event(self, call: ast.Call, module: Module) -> bool:
@@ -229,6 +235,18 @@ class _AllEvents(Watch):
             return False
         callees = self.outline.values(call.func, self.outline.frame_at(call, module))
         return any(isinstance(callee, Unknown) or _may_be_event(callee) for callee in callees)
+
+    def _makes_records(self, scope: Scope) -> bool:
+        """Whether a function makes objects whose fields' defaults are made by calls."""
+        module = scope.module
+        if not self.codebase.leads_to(module.path, FACTORIES):
+            return False
+        return any(
+            isinstance(value, Class) and classes.has_factories(self.outline, value)
+            for node in body_nodes(scope.node)  # type: ignore[arg-type]
+            if isinstance(node, ast.Call) and may_run_project(self.outline, node.func, module)
+            for value in self.outline.values(node.func, self.outline.frame_at(node, module))
+        )
 
 
 class _Threads(Watch):
@@ -362,7 +380,7 @@ class _Run(Walk):
 
     def _of_member(self, callee: Member, node: ast.Call, frame: Frame, state: State) -> State:
         owner = callee.owner
-        if callee.name in ENDING:
+        if callee.name in ENDING or (callee.name == "stop" and isinstance(owner, Result) and owner.name in LISTENERS):
             if callee.name == "join" and isinstance(owner, Result) and owner.name in QUEUES:
                 return self._emptied(owner, state)
             return _without(state, owner)

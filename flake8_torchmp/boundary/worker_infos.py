@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics.calls import is_property, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import caught_around, conditions
-from flake8_torchmp.semantics.module import Module, Scope, ancestors, dotted, last_name, up
+from flake8_torchmp.semantics.module import Module, Scope, ancestors, dotted, last_name, position, up
 from flake8_torchmp.semantics.values import External, Function, Method
 
 DEEPEST = 2
@@ -126,10 +127,10 @@ def _uses(got: ast.expr, module: Module) -> list[ast.Attribute]:
         targets = [parent.target]
     else:
         return []
-    loads = [load for target in targets for load in _loads(target, module)]
     if isinstance(parent, ast.NamedExpr):
         return []
-    return _taken(loads)
+    loads = [load for target in targets for load in _loads(target, module)]
+    return _taken(loads) or _taken_before_test(loads)
 
 
 def _names_of(got: ast.expr, module: Module) -> list[ast.expr]:
@@ -161,6 +162,25 @@ def _taken(loads: Iterator[ast.expr] | list[ast.expr]) -> list[ast.Attribute]:
     if not all(isinstance(holder, ast.Attribute | ast.Call) for holder in holders):
         return []
     return [holder for holder in holders if isinstance(holder, ast.Attribute)]
+
+
+def _taken_before_test(loads: list[ast.expr]) -> list[ast.Attribute]:
+    """`rank = info.id`, and after that `if info is None`: in the order in which a function reads its variable."""
+    if not all(isinstance(load, ast.Name) for load in loads):
+        return []
+    loads = sorted(loads, key=position)
+    first = list(takewhile(lambda load: isinstance(up(load), ast.Attribute), loads))
+    named = {load.id for load in loads if isinstance(load, ast.Name)}
+    return [
+        holder
+        for holder in map(up, first)
+        if isinstance(holder, ast.Attribute)
+        and not any(
+            isinstance(part, ast.Name) and part.id in named
+            for condition in conditions(holder)
+            for part in ast.walk(condition.test)
+        )
+    ]
 
 
 def _loads(target: ast.expr, module: Module) -> Iterator[ast.expr]:

@@ -68,12 +68,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.guards import is_guarded
+from flake8_torchmp.boundary.guards import is_guarded, runs_at_import
 from flake8_torchmp.boundary.methods import asks_for_method, mp_name
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.flow import caught_around
-from flake8_torchmp.semantics.module import Module, last_name
+from flake8_torchmp.semantics.module import Module, Scope, last_name
 from flake8_torchmp.semantics.values import Constant
 
 from . import rule
@@ -127,7 +127,7 @@ def _runs_at_import(call: ast.Call, module: Module, model: Model) -> bool:
     pending = [scope]
     while pending:
         current = pending.pop()
-        if model.starts.is_run_by_decorator(current):
+        if model.starts.is_run_by_decorator(current) or _decorates(current, model):
             return True
         for node, place in model.state.references(current):
             if is_guarded(model.evaluator, node, place) or not CATCHING.isdisjoint(caught_around(node)):
@@ -146,6 +146,20 @@ def _runs_at_import(call: ast.Call, module: Module, model: Model) -> bool:
                 seen.add(id(caller))
                 pending.append(caller)
     return False
+
+
+def _decorates(function: Scope, model: Model) -> bool:
+    """Whether a function's calls give this one, to decorate what stands at module level: `@with_method("spawn")`."""
+    maker = function.parent
+    if maker is None or not maker.is_function or isinstance(maker.node, ast.Lambda):
+        return False
+    if not any(isinstance(given.value, ast.Name) and given.value.id == function.name for given in maker.returns):
+        return False
+    return any(
+        runs_at_import(decorated, place) and not is_guarded(model.evaluator, decorated, place)
+        for decorated, place in model.state.references(maker)
+        if isinstance(decorated, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    )
 
 
 def _decorating(decorator: ast.expr) -> str:

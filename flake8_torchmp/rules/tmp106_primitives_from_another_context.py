@@ -9,6 +9,7 @@ child, with FileNotFoundError.
 
 The default context of Linux is a fork context before Python 3.14. So `mp.Queue()` given to `mp.spawn(...)`, which
 always spawns, or to a Process, Pool, executor or DataLoader with a spawn context of its own, fails there.
+So does what the default context made before `set_start_method("spawn", force=True)` replaced it.
 The rule reports the call that makes the primitive.
 
 ## Fails
@@ -61,6 +62,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.apis import PRIMITIVES
 from flake8_torchmp.boundary.context_arguments import MODULES
 from flake8_torchmp.boundary.crossings import Crossing
 from flake8_torchmp.boundary.model import Model
@@ -97,7 +99,22 @@ def primitives_from_another_context(module: Module, model: Model) -> Iterator[Fi
 
 def _may_be_forked(made: Primitive, crossing: Crossing, model: Model) -> bool:
     methods, by_default = methods_of(made, model.methods)
-    return "fork" in methods and not (by_default and crossing.by_default)
+    if by_default and crossing.by_default:
+        return "fork" in model.methods.default and _is_older_than_method(made, model)
+    return "fork" in methods
+
+
+def _is_older_than_method(made: Primitive, model: Model) -> bool:
+    """Whether `set_start_method(..., force=True)` comes after it was made, and before any process is started."""
+    if b"force" not in made.module.data:
+        return False
+    forcing = made.module.calls_of("set_start_method")
+    moments = model.timeline.of([made.module.scope_of(call) for call in forcing]) if forcing else {}
+    for moment in (moments[id(call)] for call in forcing if id(call) in moments):
+        before = [mark.node for mark in moment.before if mark.kind in ("set", "forced", "fixed")]
+        if made.node in before and all(isinstance(n, ast.Call) and last_name(n.func) in PRIMITIVES for n in before):
+            return True
+    return False
 
 
 def _context(made: Primitive, model: Model) -> str:

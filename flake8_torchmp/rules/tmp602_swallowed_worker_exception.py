@@ -100,7 +100,7 @@ def swallowed_worker_exception(module: Module, model: Model) -> Iterator[Finding
                 break  # a rank is the program itself, and its author's choice is no worker's
             what = "suppress()" if isinstance(node, ast.Call) else "this handler"
             if isinstance(node, ast.Return):
-                what = "a return in a finally"
+                what = "this __exit__" if worker.scope.name == "__exit__" else "a return in a finally"
             message = (
                 f"{what} hides every error of worker code ({worker.reached_from}), so what goes on is silently wrong: "
                 "catch what is expected, or raise, log or return it"

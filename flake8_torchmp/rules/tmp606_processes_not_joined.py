@@ -54,7 +54,7 @@ if __name__ == "__main__":
 ```
 
 ## What it does not see
-- What becomes of a context that is returned, handed on or kept on an object: it counts as joined.
+- What becomes of a context that is handed on, returned to another file or kept on an object: it counts as joined.
 - Whether `join()` is called often enough: it returns False until the last process has ended.
 - A `join=` that comes from somewhere the source does not show.
 
@@ -65,12 +65,14 @@ line of the call, or ignore the code in setup.cfg, for single files with per-fil
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.crossings import Call
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.outcomes import is_dropped
 from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.module import Module, up
 from flake8_torchmp.semantics.values import Constant
 
 from . import rule
@@ -82,7 +84,8 @@ POSITION_OF_JOIN = 3
 def processes_not_joined(module: Module, model: Model) -> Iterator[Finding]:
     for call in model.crossings.calls(module):
         join = call.arguments.get(POSITION_OF_JOIN, "join") if call.api.kind == "spawn" else None
-        if join is None or not is_dropped(call.node, module, model.outline, frozenset()):
+        place = _receiving(call)
+        if join is None or place is None or not is_dropped(place, module, model.outline, frozenset()):
             continue
         if module.calls_of("active_children"):
             continue
@@ -91,4 +94,14 @@ def processes_not_joined(module: Module, model: Model) -> Iterator[Finding]:
                 f"{call.api.name}(join=False) drops its context, so nobody waits for the processes or hears that one "
                 "failed: leave join=False out, or keep the context and join() it"
             )
-            yield model.finding("TMP606", message, call.node, module)
+            yield model.finding("TMP606", message, place, module)
+
+
+def _receiving(call: Call) -> ast.Call | None:
+    """The call that gives the context to its module's code: the launcher's, or that of a function that returns it."""
+    if not isinstance(up(call.node), ast.Return):
+        return call.node
+    caller = call.frame.arguments
+    if caller is None or caller.frame.module is not call.module or not isinstance(caller.call, ast.Call):
+        return None
+    return caller.call

@@ -60,7 +60,7 @@ if __name__ == "__main__":
 
 ## What it does not see
 - An info that a function gives which does more than return it, and what is handed on by keyword, or twice.
-- Which test it is: where a function asks anything of the info itself, as in `if worker`, it counts as tested.
+- Which test it is: where a function has asked anything of the info itself, as in `if worker`, it counts as tested.
 - Functions that no dataset of the same module is seen to reach. A dataset whose loaders are all seen to have workers,
   and which nobody else asks for samples, is not reported.
 

@@ -6,9 +6,10 @@ that moment is copied as held, and no thread is there in the child that would ev
 in the child waits for ever: a lock of the program, of logging, of a data base driver, of a memory allocator. It happens
 now and then, when the moment is bad, which makes it hard to find. Python 3.12 and later warn about it.
 
-The rule reports what forks after a thread, a Timer, a ThreadPool or the work of a ThreadPoolExecutor was started and
-before it was joined: a Process, a Pool, a Manager, an executor's first task, the iteration of a DataLoader with
-workers, by a fork context or by default, where a target platform forks by default: Linux before Python 3.14.
+The rule reports what forks after a thread, a Timer, a QueueListener, a ThreadPool or the work of a ThreadPoolExecutor
+was started and before it was joined: a Process, a Pool, a Manager, an executor's first task, the iteration of a
+DataLoader with workers, by a fork context or by default, where a target platform forks by default: Linux before
+Python 3.14.
 
 ## Fails
 ```python
@@ -94,7 +95,7 @@ from flake8_torchmp.semantics.module import Module, position, statement_of
 
 from . import rule
 
-THREADS = re.compile(rb"threading|\bThreadPool|multiprocessing\.dummy")
+THREADS = re.compile(rb"threading|\bThreadPool|multiprocessing\.dummy|QueueListener")
 
 
 @rule("TMP801", "fork-after-threads")

@@ -10,8 +10,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import classes
-from .calls import Arguments, Frame, made_by_class_methods
-from .module import Module, Scope, last_name
+from .callees import may_run_project
+from .calls import Arguments, Frame, bound_to, made_by_class_methods
+from .module import Module, Scope, last_name, up
 from .values import Class, Collection, Function, Instance, Method, Partial, Source, Value
 
 if TYPE_CHECKING:
@@ -78,7 +79,46 @@ class Callers:
                     if given is not None and last_name(given) in names:
                         self._deferred[id(given)] = (call, deferred)
                         yield from self._matching(given, call, given, scope, module)
+            yield from self._handed_on(scope, names, module)
         yield from self._makers(scope)
+
+    def _handed_on(
+        self, scope: Scope, names: Sequence[str], module: Module
+    ) -> Iterator[tuple[Arguments, Value | None]]:
+        """`launch(work, 2)`: what gets `work` as a parameter, and gives that to something that calls it later."""
+        for load in [load for name in names for load in module.loads(name)]:
+            holder = up(load)
+            call = up(holder) if isinstance(holder, ast.keyword) else holder
+            if not isinstance(call, ast.Call) or load is call.func or last_name(call.func) in self._by_name:
+                continue
+            if not may_run_project(self.evaluator, call.func, module):
+                continue
+            frame = self.evaluator.frame_at(call, module)
+            given = next((v for v in self.evaluator.values(load, frame) if _function_of(v) is scope), None)
+            for callee in self.evaluator.values(call.func, frame) if given is not None else ():
+                inner = self._inside(callee, self.evaluator.arguments(call, frame))
+                if inner is None:
+                    continue
+                for key in self._deferred_in(inner, load):
+                    yield self.evaluator.arguments(key, inner), given.receiver if isinstance(given, Method) else None
+
+    def _inside(self, callee: Value, arguments: Arguments) -> Frame | None:
+        if isinstance(callee, Class):
+            return classes.making_frame(self.evaluator, Instance(callee, arguments))
+        return self.evaluator.enter(callee, arguments) if isinstance(callee, Function | Method) else None
+
+    def _deferred_in(self, frame: Frame, given: ast.expr) -> Iterator[ast.expr]:
+        """Where a function's body has called later what one parameter was given."""
+        module = frame.module
+        if frame.arguments is None or not self._deferring.search(module.data):
+            return
+        names = {name for name, source in bound_to(frame.scope, frame.arguments) if source.node is given}
+        for api, deferred in self._by_name.items() if names else ():
+            for call in list(module.calls.get(api, ())):
+                key = _given(call, deferred) if module.scope_of(call).enclosing_function() is frame.scope else None
+                if isinstance(key, ast.Name) and key.id in names:
+                    self._deferred[id(key)] = (call, deferred)
+                    yield key
 
     def _makers(self, scope: Scope) -> Iterator[tuple[Arguments, Value | None]]:
         """`@register("name")`: the function that `register` returns is called with what is decorated."""
@@ -254,6 +294,11 @@ class Callers:
 def _deferring(names: tuple[str, ...]) -> re.Pattern[bytes]:
     """A call of something that may be given a function to call later."""
     return re.compile(rf"(?:{'|'.join(names)})\s*\(".encode())
+
+
+def _function_of(value: Value) -> Scope | None:
+    function = value.function if isinstance(value, Method) else value
+    return function.scope if isinstance(function, Function) else None
 
 
 def _given(call: ast.Call, deferred: Deferred) -> ast.expr | None:

@@ -117,6 +117,16 @@ def _find_parameters(node: FunctionNode) -> dict[str, Parameter]:
     return found
 
 
+def bound_to(scope: Scope, arguments: Arguments) -> Iterator[tuple[str, Source]]:
+    """The parameters of a function that a call gives arguments by position or by name, and what it gives them."""
+    node: Any = scope.node
+    shift = int(has_receiver(scope))
+    for name, parameter in parameters(node).items():
+        source = arguments.get(None if parameter.index is None else parameter.index - shift, name)
+        if source is not None and parameter.kind in ("positional", "keyword"):
+            yield name, source
+
+
 def is_static(node: FunctionNode) -> bool:
     return _decorated_as(node, "staticmethod")
 

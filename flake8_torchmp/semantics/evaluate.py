@@ -111,7 +111,8 @@ class Evaluator(Answers):
             return [open_frame]
         found: list[Frame] = []
         for arguments, receiver in self.callers.of(scope):
-            for outer in self.contexts(arguments.frame.scope, depth - 1, most):
+            is_known = arguments.frame.arguments is not None
+            for outer in [arguments.frame] if is_known else self.contexts(arguments.frame.scope, depth - 1, most):
                 if outer.depth + 1 >= DEEPEST_CALL or self._is_running(scope, outer):
                     continue
                 inner = self.arguments(arguments.call, outer) if outer is not arguments.frame else arguments
