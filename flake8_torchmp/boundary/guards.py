@@ -215,7 +215,7 @@ def _names_in(test: ast.AST) -> Iterator[ast.expr]:
             yield part
 
 
-def _set_by_platform(evaluator: Evaluator, name: ast.expr, module: Module) -> bool:
+def _set_by_platform(evaluator: Evaluator, name: ast.expr, module: Module, depth: int = 2) -> bool:
     """Whether a name or attribute that a test reads is set where, or to what, a platform test says."""
     text = dotted(name)
     for change in module.changes.get(root_name(name), ()):
@@ -234,4 +234,8 @@ def _set_by_platform(evaluator: Evaluator, name: ast.expr, module: Module) -> bo
                 mentions_platform(c.test) for c in conditions(binding.node)
             ):
                 return True
+            elif binding.value is not None and depth:
+                asked = _names_in(binding.value)
+                if any(_set_by_platform(evaluator, inner, module, depth - 1) for inner in asked):
+                    return True
     return False

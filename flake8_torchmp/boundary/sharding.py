@@ -501,7 +501,8 @@ class _Taint:
         values = self._bound(node) if isinstance(node, ast.Name) else []
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             values = self._stored(node)
-        return any(isinstance(value, ast.Call) and self._is_info(value) for value in values)
+        chosen = [part for value in values for part in _alternatives(value)]
+        return any(isinstance(value, ast.Call) and self._is_info(value) for value in chosen)
 
     def _bound(self, name: ast.Name) -> list[ast.expr]:
         scope = self.sharding.outline.scope_binding(name.id, self.module.scope_of(name))
@@ -586,6 +587,13 @@ _ASKING = ast.parse("get_worker_info().id", mode="eval").body
 
 def _places(nodes: list[ast.AST]) -> str:
     return " ".join(f"{getattr(n, 'lineno', 0)}:{getattr(n, 'col_offset', 0)}:{type(n).__name__}" for n in nodes)
+
+
+def _alternatives(node: ast.expr) -> list[ast.expr]:
+    """`a` and `b` of `a or b` and of `a if c else b`."""
+    if isinstance(node, ast.BoolOp):
+        return node.values
+    return [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
 
 
 def _parts(node: ast.expr | None) -> list[ast.expr]:

@@ -16,6 +16,7 @@ from flake8_torchmp.semantics.module import (
     FUNCTIONS,
     Module,
     Scope,
+    ancestors,
     body_nodes,
     children,
     last_name,
@@ -91,6 +92,8 @@ class Starts:
         for node in import_nodes(module):
             runs = isinstance(node, ast.Attribute) and self._may_run_property(node, module)
             if not (runs or self.may_matter(node, module)) or is_guarded(self.evaluator, node, module):
+                continue
+            if any(isinstance(a, ast.GeneratorExp) and self._is_put_aside(a, module) for a in ancestors(node)):
                 continue
             inner = self.evaluator.frame_in(module.scope_of(node), frame)
             start = self._reading(node, inner) if isinstance(node, ast.Attribute) else self.of_node(node, inner, 0)
@@ -411,6 +414,10 @@ class Starts:
         if isinstance(callee, Partial):
             arguments = self.evaluator.argument_lists.joined(callee.arguments, arguments)
             callee = callee.callee
+        if isinstance(callee, Member):
+            receiver = callee.owner if isinstance(callee.owner, Instance) else None
+            open_frame = self.evaluator.frame_of(function.scope)
+            return self.inside(self.evaluator.frame(function.scope, None, open_frame.closure, receiver), depth + 1)
         if isinstance(callee, Class):
             inner = classes.making_frame(self.evaluator, Instance(callee, arguments))
             return self.inside(inner, depth + 1) if inner is not None else None
@@ -424,7 +431,7 @@ class Starts:
             return self.inside(entered, depth + 1) if entered is not None else None
         return None
 
-    def _is_put_aside(self, node: ast.Call, module: Module) -> bool:
+    def _is_put_aside(self, node: ast.Call | ast.GeneratorExp, module: Module) -> bool:
         """Whether a call's result is kept under a name that is not read there: a generator runs when iterated."""
         statement = up(node)
         if not isinstance(statement, ast.Assign):
@@ -504,7 +511,22 @@ class Starts:
             return classes.find_method(self.outline, callee.cls, "__call__")
         if isinstance(callee, Method):
             return callee.function
+        if isinstance(callee, Member) and callee.name == "start":
+            return self._run_by_thread(callee.owner)
         return callee if isinstance(callee, Function) else None
+
+    def _run_by_thread(self, thread: Value) -> Function | None:
+        """What `start` of a thread begins to run."""
+        if isinstance(thread, Instance):
+            is_thread = "threading.Thread" in classes.library_bases(self.outline, thread.cls)
+            return classes.find_method(self.outline, thread.cls, "run") if is_thread else None
+        if not isinstance(thread, Result) or thread.name != "threading.Thread":
+            return None
+        target = thread.arguments.get(1, "target")
+        for value in self.outline.of(target) if target is not None else ():
+            if isinstance(value, Function | Method):
+                return self.function_of(value)
+        return None
 
     def _search(self, frame: Frame, depth: int) -> Start | None:
         scope = frame.scope

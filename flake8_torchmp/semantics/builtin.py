@@ -290,6 +290,8 @@ def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
     elif isinstance(value.callee, Function | Method):
         yield from _yielded(evaluator, value.callee, value.arguments)
     else:
+        if not name.startswith(("builtins.", "itertools.")):
+            yield Member(value, "[…]")  # a library's own, as `random_split(…)[0]`
         yield UNKNOWN
 
 
