@@ -332,6 +332,7 @@ class Walk:
             return state
         if isinstance(node, COMPREHENSIONS):
             frame = self.evaluator.frame_in(frame.module.scopes[node], frame)
+            return self._comprehension(node, frame, state)
         for child in children(node):
             state = self._expression(child, frame, state)
         if isinstance(node, ast.Call):
@@ -340,8 +341,16 @@ class Walk:
                 for collected, last in self._tries:
                     if node is not last:
                         collected.append(state)
-        elif isinstance(node, (*COMPREHENSIONS, ast.Starred, ast.YieldFrom)):
+        elif isinstance(node, ast.Starred | ast.YieldFrom):
             state = self.event(node, frame, state)
+        return state
+
+    def _comprehension(self, node: Any, frame: Frame, state: State) -> State:
+        """What is looped over comes first: `[pool.submit(f, x) for x in loader]`."""
+        first, *others = node.generators
+        state = self.event(node, frame, self._expression(first.iter, frame, state))
+        for part in (*first.ifs, *others, *(child for child in children(node) if child not in node.generators)):
+            state = self._expression(part, frame, state)
         return state
 
     def _call(self, node: ast.Call, frame: Frame, state: State) -> State:
