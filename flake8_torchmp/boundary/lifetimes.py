@@ -243,12 +243,20 @@ class Lifetimes:
                         return True
         return False
 
-    def asks_for_process(self, cls: Class) -> bool:
-        return any(
-            _asks_for_process(owner.scope.module.scopes[statement])
-            for owner in classes.project_classes(self.outline, cls)
-            for statement in owner.node.body
-            if isinstance(statement, ast.FunctionDef)
+    def asks_for_process(self, cls: Class, attribute: str) -> bool:
+        """Whether a class asks in which process it is where it uses an attribute, or where it calls what stores it."""
+        owners = classes.project_classes(self.outline, cls)
+        statements = [
+            (owner, item) for owner in owners for item in owner.node.body if isinstance(item, ast.FunctionDef)
+        ]
+        methods = [owner.scope.module.scopes[item] for owner, item in statements]
+        asking = {method.name: method for method in methods if _asks_for_process(method)}
+        if not asking:
+            return False
+        stored = [scope for owner in owners for _, scope in classes.stores(owner).get(attribute, ())]
+        storing = {scope.name: scope for scope in stored if scope.name != "__init__"}
+        return any(_mentions(method, {attribute, *storing}) for method in asking.values()) or any(
+            _mentions(method, {*asking}) for method in storing.values()
         )
 
     def calls_in_construction(self, cls: Class, attribute: str) -> bool:
@@ -432,6 +440,11 @@ def _asks_for_process(scope: Scope) -> bool:
             if scope.module.scope_of(call).enclosing_function() is scope:
                 return True
     return False
+
+
+def _mentions(scope: Scope, attributes: set[str]) -> bool:
+    nodes = body_nodes(scope.node)  # type: ignore[arg-type]
+    return any(isinstance(node, ast.Attribute) and node.attr in attributes for node in nodes)
 
 
 def _is_none(value: ast.expr) -> bool:

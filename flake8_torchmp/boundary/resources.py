@@ -205,7 +205,8 @@ class Resources:
 
     def _knows_process(self, holding: Holding) -> bool:
         """Whether the class asks in which process it is, to open its own."""
-        return any(self.lifetimes.asks_for_process(owner.cls) for owner in holding.owners)
+        kept = zip(holding.owners, holding.attributes, strict=True)
+        return any(self.lifetimes.asks_for_process(owner.cls, attribute) for owner, attribute in kept)
 
     def _is_used_before(self, holding: Holding) -> bool:
         return any(

@@ -302,11 +302,11 @@ class _Mending:
     def _near(self, project: Project, paths: list[str]) -> list[str]:
         """Whose crossings and workers can lead to other findings than before in changed files and their users."""
         near = project.seeds(paths)
-        if len(near) <= MOST_NEAR:
-            return near
-        users = {*project.codebase.users(paths)}
-        led = {seed for seed, found in self._by_seed.items() if any(one.path in paths for one in found)}
-        return [seed for seed in near if seed in users or seed in led]
+        led = [seed for seed, found in self._by_seed.items() if any(one.path in paths for one in found)]
+        if len(near) > MOST_NEAR:
+            users = {*project.codebase.users(paths)}
+            near = [seed for seed in near if seed in users]
+        return [*near, *(seed for seed in led if seed not in near)]
 
     def _difference(self, seeds: Iterable[str], trial: _Trial, edits: Mapping[str, list[Edit]]) -> Difference:
         before = {one for seed in {*self._by_seed, *seeds} for one in self._found_before(seed)}

@@ -2,8 +2,8 @@
 
 `if self.file is None: self.file = h5py.File(self.path)` asks for the process too, and a property or cached property
 that returns what it opens becomes one that opens it once in each process. `__getstate__` leaves the open one out.
-Unsafe: it is opened again in each worker. Refused where the class says itself how it is pickled, and where the
-attribute is stored in other places.
+Unsafe: it is opened again in each worker. Refused where the class says in a way of its own how it is pickled, and
+where the attribute is stored in other places.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import libcst as cst
 
 from .change import Change, Edit, NotFixable
 from .document import Document
+from .own_pickling import OPENED, OwnPickling
 
 PROPERTIES = ("property", "cached_property")
-SELF_MADE = frozenset("__getstate__ __setstate__ __reduce__ __reduce_ex__ __slots__ __getnewargs__".split())
 
 
 def change(document: Document, call: cst.Call) -> Change | None:
@@ -50,7 +50,8 @@ class _Opening:
         if not isinstance(named, cst.Name) or named.value not in PROPERTIES or not is_whole:
             return None
         process, imports = self._process()
-        opened = f"_opened_{method.name.value.lstrip('_')}"
+        name = method.name.value
+        opened = f"{OPENED}{name.lstrip('_')}"
         indent = document.indent_of(self.line)
         deep, me = indent + document.indent, self.receiver
         expression = document.code(statement.value)
@@ -65,9 +66,8 @@ class _Opening:
         edits = [document.replaced(statement, text)]
         if named.value != "property":
             edits.append(document.replaced(decorator, "property"))
-        kept = f'k not in ("{opened}", "{opened}_by")'
-        edits.append(self._getstate(f"{{k: v for k, v in {me}.__dict__.items() if {kept}}}"))
-        return Change((*imports, *edits), False, f"{method.name.value} is opened once in each process")
+        edits += self._pickling().without(name, self._end())
+        return Change((*imports, *self._ended(edits)), False, f"{name} is opened once in each process")
 
     def on_first_use(self) -> Change | None:
         document, statement = self.document, self.line.body[0]
@@ -87,9 +87,9 @@ class _Opening:
         edits = [
             document.replaced(test.test, f"{asked} or {me}.{by} != {process}.getpid()"),
             document.inserted(document.line_after(document.span(self.line).end), self._after(by, process)),
-            self._getstate(f'{{**{me}.__dict__, "{name}": None}}'),
+            *self._pickling().with_none(name, self._end()),
         ]
-        return Change((*imports, *edits), False, f"{name.lstrip('_')} is opened once in each process")
+        return Change((*imports, *self._ended(edits)), False, f"{name.lstrip('_')} is opened once in each process")
 
     def _after(self, by: str, process: str) -> str:
         indent = self.document.indent_of(self.line)
@@ -98,15 +98,17 @@ class _Opening:
     def _process(self) -> tuple[str, list[Edit]]:
         return self.document.with_import("import os", self.owner)
 
-    def _getstate(self, state: str) -> Edit:
-        document = self.document
-        if any(isinstance(node, cst.Name) and node.value in SELF_MADE for node in document.nodes(self.owner)):
-            raise NotFixable("its class says itself how it is pickled")
-        inner, deep = document.indent_of(self.method), document.indent_of(self.method.body.body[0])
-        end = document.line_after(document.span(self.method.body.body[-1]).end)
-        before = [] if document.text[:end].endswith(("\n", "\r")) else [""]
-        lines = [*before, "", f"{inner}def __getstate__({self.receiver}):", f"{deep}return {state}"]
-        return document.inserted(end, "".join(f"{line}{document.newline}" for line in lines))
+    def _pickling(self) -> OwnPickling:
+        return OwnPickling(self.document, self.owner, self.method)
+
+    def _end(self) -> int:
+        return self.document.line_after(self.document.span(self.method.body.body[-1]).end)
+
+    def _ended(self, edits: list[Edit]) -> list[Edit]:
+        """The last line of a file may have no end, and something comes behind it."""
+        end = self._end()
+        is_open = not self.document.text[:end].endswith(("\n", "\r")) and any(edit.start == end for edit in edits)
+        return [self.document.inserted(end, self.document.newline), *edits] if is_open else edits
 
     def _attribute(self, node: cst.CSTNode) -> str:
         if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == self.receiver:

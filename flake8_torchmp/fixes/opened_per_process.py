@@ -4,11 +4,12 @@
 which opens it when it is first read in a process, and a `__getstate__` that leaves the open one out. What is derived
 from it (`self.data = self.file["x"]`, also by way of a local name) becomes a property too, and a `with` around the
 assignment goes along. A function that only opens and returns it is called in the property; what is opened on first use
-is left to `opened_lazily`. A class that says itself how it is pickled goes on doing so. Unsafe: it opens later than
-before, and again in each worker.
+is left to `opened_lazily`. A class that says itself how it is pickled goes on doing so. What is opened on a condition
+and is None otherwise (`self.file = None`) stays None there. Unsafe: it opens later than before, and again in each
+worker.
 
-Refused where it is stored on a condition or in several places, or entered into a stack, and where the class's own
-pickling does more with it than to leave it out and to open it anew.
+Refused where it is stored in a loop or in several places, or entered into a stack, and where the class's own pickling
+does more with it than to leave it out and to open it anew.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from . import opened_lazily
 from .change import Change, Edit, NotFixable
 from .document import Document, Documents
 from .layout import reindented
+from .leaving import Going
 from .own_pickling import OPENED, OwnPickling
 
 
@@ -87,14 +89,23 @@ class _Moving:
         if not parameters or not isinstance(self.method.body, cst.IndentedBlock):
             raise NotFixable("it is not opened in a plain method")
         self.receiver = parameters[0].name.value
-        self.opening = next(item for item in above if isinstance(item, cst.SimpleStatementLine))
         if any(isinstance(item, cst.Call) and _last(item) == "enter_context" for item in above):
             raise NotFixable("it is entered into a stack, which would have to be one of each process too")
+        statement = next((item for item in above if isinstance(item, cst.BaseSmallStatement)), None)
+        if statement is None:
+            raise NotFixable("it is not stored by an assignment of its own")
+        self.opening = statement
+        self.going = Going(document)
+        self.unit = self._unit()
+        self.block = self.going.block(self.unit)
+        self.conditional = self.block is not self.method.body
+        if self.conditional and not self._is_on_condition_alone():
+            raise NotFixable("it is opened in a loop or in another block")
         self.locals = set(self._locals())
         self.stored = dict(self._stored_parameters())
         self.edits: list[Edit] = []
         self.process, self.imports = document.with_import("import os", call)
-        self.pickling = OwnPickling(document, self.owner)
+        self.pickling = OwnPickling(document, self.owner, self.method)
         self.renamed: dict[str, str] = {}
         """Local names that stand for what was opened, and what replaces them."""
 
@@ -107,36 +118,70 @@ class _Moving:
                 raise NotFixable("it is not stored under one name")
             name = f"_{target.value.lstrip('_')}"
             self.renamed[target.value] = f"{self.receiver}.{name}"
+        if self.conditional and (self.renamed or self._is_asked_for(name)):
+            raise NotFixable("it is opened on a condition, and whether it is there is asked elsewhere")
         properties = [self._opener(name, value)]
         moved = {id(self.opening)}
-        for line in self._lines():
-            if line is self.opening or len(line.body) != 1 or not isinstance(line.body[0], cst.Assign | cst.AnnAssign):
+        for statement in self._statements():
+            if statement is self.opening or not isinstance(statement, cst.Assign | cst.AnnAssign):
                 continue
-            pairs = [(self._attribute(one), inner) for one, inner in self._pairs(line)]
+            pairs = [(self._attribute(one), inner) for one, inner in self._pairs(statement)]
             is_derived = any(one and one != name and one in self.derived for one, _ in pairs)
             if is_derived and len(pairs) > 1 and not all(one and self._reads(name, inner) for one, inner in pairs):
                 raise NotFixable("what is derived from it is stored together with something else")
             if is_derived:
                 saved: dict[str, str] = {}
-                properties += [self._derived(one, inner, line, saved) for one, inner in pairs]
-                self._replace(line, saved)
-                moved.add(id(line))
+                properties += [self._derived(one, inner, statement, saved) for one, inner in pairs]
+                self._replace(statement, saved)
+                moved.add(id(statement))
         self._rename(moved)
+        self.edits += self.going.edits()
         end = document.line_after(document.span(self.method.body.children[-1]).end)
         newline = "" if document.text[:end].endswith(("\n", "\r")) else document.newline
         self.edits.append(document.inserted(end, newline + "".join(properties)))
-        if not self.pickling.has_getstate:
-            self.edits += self._getstate(end, newline)
-        opened = f"{OPENED}{name.lstrip('_')}"
-        self.edits += self.pickling.edits(name, (opened, f"{opened}_by"))
+        self.edits += self.pickling.without(name, end)
         return Change((*self.imports, *self.edits), False, f"{name.lstrip('_')} is opened once in each process")
 
     # what there is
 
-    def _lines(self) -> Iterator[cst.SimpleStatementLine]:
-        for item in self.method.body.body:
-            if isinstance(item, cst.SimpleStatementLine):
-                yield item
+    def _unit(self) -> cst.CSTNode:
+        """The assignment, or the `with` around it alone."""
+        line = self.document.parent(self.opening)
+        above = self.document.parent(self.document.parent(line or self.opening) or self.opening)
+        return above if isinstance(above, cst.With) and len(above.body.body) == 1 else self.opening
+
+    def _is_on_condition_alone(self) -> bool:
+        """Whether nothing but `if`, `elif` and `else` stand between the method and the assignment."""
+        above: cst.CSTNode | None = self.block
+        while above is not self.method.body:
+            holder = self.document.parent(above) if above is not None else None
+            if isinstance(holder, cst.Else):
+                holder = self.document.parent(holder)
+            while isinstance(holder, cst.If) and isinstance(self.document.parent(holder), cst.If):
+                holder = self.document.parent(holder)
+            if not isinstance(holder, cst.If):
+                return False
+            above = self.document.parent(holder)
+        return True
+
+    def _is_asked_for(self, name: str) -> bool:
+        """Whether the class looks by its name whether it has it, or has something else under it."""
+        document = self.document
+        for node in document.nodes(self.owner):
+            call = document.parent(document.parent(node) or node)
+            is_text = isinstance(node, cst.SimpleString) and node.evaluated_value == name
+            if is_text and isinstance(call, cst.Call) and _called(call) in ("hasattr", "getattr"):
+                return True
+            if isinstance(node, cst.AssignTarget | cst.AnnAssign) and getattr(node.target, "value", "") == name:
+                return True
+        return False
+
+    def _statements(self) -> Iterator[cst.BaseSmallStatement]:
+        """Those of the method's own block, and of the one in which it is opened."""
+        for block in dict.fromkeys((self.method.body, self.block)):
+            for line in block.body:
+                if isinstance(line, cst.SimpleStatementLine):
+                    yield from line.body
 
     def _locals(self) -> Iterator[str]:
         parameters = self.method.params
@@ -160,10 +205,10 @@ class _Moving:
 
     def _stored_parameters(self) -> Iterator[tuple[str, str]]:
         """The parameters that the method stores before, as they are: `self.path = path`."""
-        for line in self._lines():
-            if line is self.opening:
-                return
-            statement = line.body[0]
+        opened = self.document.span(self.opening).start
+        for statement in self._statements():
+            if self.document.span(statement).start >= opened:
+                continue
             if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
                 continue
             left, right = statement.targets[0].target, statement.value
@@ -183,11 +228,18 @@ class _Moving:
                 found += sum(self._attribute(item) == attribute for item in self.document.nodes(target))
         return found
 
-    def _assigned(self, line: cst.SimpleStatementLine) -> tuple[cst.BaseExpression, cst.BaseExpression]:
-        statement = line.body[0]
-        if len(line.body) == 1 and isinstance(statement, cst.Assign) and len(statement.targets) == 1:
+    def _placeholders(self, name: str) -> Iterator[cst.Assign]:
+        """Where the method stores None instead: `self.file = None`."""
+        for node in self.document.nodes(self.method.body):
+            if isinstance(node, cst.Assign) and len(node.targets) == 1 and node is not self.opening:
+                is_none = isinstance(node.value, cst.Name) and node.value.value == "None"
+                if is_none and self._attribute(node.targets[0].target) == name:
+                    yield node
+
+    def _assigned(self, statement: cst.CSTNode) -> tuple[cst.BaseExpression, cst.BaseExpression]:
+        if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
             return statement.targets[0].target, statement.value
-        if len(line.body) == 1 and isinstance(statement, cst.AnnAssign) and statement.value is not None:
+        if isinstance(statement, cst.AnnAssign) and statement.value is not None:
             return statement.target, statement.value
         raise NotFixable("it is not stored by an assignment of its own")
 
@@ -198,9 +250,9 @@ class _Moving:
             for node in self.document.nodes(value)
         )
 
-    def _pairs(self, line: cst.SimpleStatementLine) -> list[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    def _pairs(self, statement: cst.CSTNode) -> list[tuple[cst.BaseExpression, cst.BaseExpression]]:
         """What is stored by an assignment; `self.x, self.y = file["x"], file["y"]` stores two things."""
-        target, value = self._assigned(line)
+        target, value = self._assigned(statement)
         if not isinstance(target, cst.Tuple) or not isinstance(value, cst.Tuple):
             return [(target, value)]
         return [(one.value, two.value) for one, two in zip(target.elements, value.elements, strict=False)]
@@ -214,55 +266,64 @@ class _Moving:
     # what it becomes
 
     def _opener(self, name: str, value: cst.BaseExpression) -> str:
-        document = self.document
-        above = document.parent(document.parent(self.opening) or self.opening)
-        unit: cst.CSTNode = self.opening
-        heads: list[str] = []
-        if isinstance(above, cst.With) and len(above.body.body) == 1:
-            unit = above
-        if document.parent(unit) is not self.method.body:
-            raise NotFixable("it is opened on a condition, in a loop or in another block")
+        document, receiver, opened = self.document, self.receiver, f"{OPENED}{name.lstrip('_')}"
         self._drop_field(name)
-        if self._times_stored(name) - self.pickling.restored(name) > (0 if self.renamed else 1):
+        placeholders = list(self._placeholders(name))
+        times = self._times_stored(name) - self.pickling.restored(name) - len(placeholders)
+        if times > (0 if self.renamed else 1):
             raise NotFixable("it is stored in several places")
         saved: dict[str, str] = {}
         own: set[str] = set()
-        if isinstance(unit, cst.With):
-            for item in unit.items:
+        heads: list[str] = []
+        if isinstance(self.unit, cst.With):
+            for item in self.unit.items:
                 if item.asname is not None:
                     own |= set(self._bound(item.asname.name))
             items = ", ".join(
                 self._text(item.item, name, saved, own)
                 + (f" as {document.code(item.asname.name)}" if item.asname is not None else "")
-                for item in unit.items
+                for item in self.unit.items
             )
             heads.append(f"with {items}:")
         expression = self._text(value, name, saved, own)
         old_indent = document.indent_of(self.opening)
-        self._replace(unit, saved)
         inner, deep = self._indents()
-        receiver, opened = self.receiver, f"{OPENED}{name.lstrip('_')}"
+        asked = []
+        if placeholders and self.conditional:
+            flag = f"_opens_{name.lstrip('_')}"
+            asked = [f"{deep}if not {receiver}.{flag}:", f"{deep}{document.indent}return None"]
+            self._replace(self.unit, saved, f"{receiver}.{flag} = True")
+        else:
+            flag = ""
+            self._replace(self.unit, saved)
+        for placeholder in placeholders:
+            if not flag and document.span(placeholder).start > document.span(self.opening).start:
+                raise NotFixable("it is stored in several places")
+            self.going.replace(placeholder, [f"{receiver}.{flag} = False"] if flag else [])
         depth = deep + document.indent
         expression = reindented(expression, old_indent, depth + document.indent * len(heads))
+        comments, behind = self.going.comments(self.unit)
         lines = [
+            *asked,
             f"{deep}if {receiver}.__dict__.get({opened + '_by'!r}) != {self.process}.getpid():".replace("'", '"'),
+            *(f"{depth}{comment}" for comment in comments),
             *(f"{depth}{head}" for head in heads),
-            f"{depth}{document.indent * len(heads)}{receiver}.{opened} = {expression}",
+            f"{depth}{document.indent * len(heads)}{receiver}.{opened} = {expression}{behind}",
             f"{depth}{receiver}.{opened}_by = {self.process}.getpid()",
             f"{deep}return {receiver}.{opened}",
         ]
         return self._property(name, '"""Opened once in each process."""', lines, inner, deep)
 
-    def _derived(
-        self, name: str, value: cst.BaseExpression, line: cst.SimpleStatementLine, saved: dict[str, str]
-    ) -> str:
+    def _derived(self, name: str, value: cst.BaseExpression, statement: cst.CSTNode, saved: dict[str, str]) -> str:
         if self._times_stored(name) > 1:
             raise NotFixable(f"{name} is stored in several places")
         self.pickling.demand_silence(name)
         expression = self._text(value, name, saved, set())
         inner, deep = self._indents()
-        expression = reindented(expression, self.document.indent_of(line), deep)
-        return self._property(name, "", [f"{deep}return {expression}"], inner, deep)
+        expression = reindented(expression, self.document.indent_of(statement), deep)
+        comments, behind = self.going.comments(statement)
+        lines = [*(f"{deep}{comment}" for comment in comments), f"{deep}return {expression}{behind}"]
+        return self._property(name, "", lines, inner, deep)
 
     def _indents(self) -> tuple[str, str]:
         inner = self.document.indent_of(self.method)
@@ -271,18 +332,6 @@ class _Moving:
     def _property(self, name: str, text: str, lines: list[str], inner: str, deep: str) -> str:
         head = ["", f"{inner}@property", f"{inner}def {name}({self.receiver}):", *([f"{deep}{text}"] if text else [])]
         return "".join(f"{line}{self.document.newline}" for line in [*head, *lines])
-
-    def _getstate(self, end: int, before: str) -> tuple[Edit, ...]:
-        """One for all that the class opens: what is opened besides asks for it too."""
-        inner, deep = self._indents()
-        lines = [
-            "",
-            f"{inner}def __getstate__({self.receiver}):",
-            f'{deep}return {{k: v for k, v in {self.receiver}.__dict__.items() if not k.startswith("{OPENED}")}}',
-        ]
-        text = before + "".join(f"{line}{self.document.newline}" for line in lines)
-        known = (f"{self.document.span(self.owner).start}", "__getstate__")
-        return self.document.made.setdefault(known, ("", (self.document.inserted(end, text),)))[1]
 
     def _text(self, node: cst.CSTNode, name: str, saved: dict[str, str], own: set[str]) -> str:
         """An expression as the property says it: local names are read from the object."""
@@ -315,17 +364,11 @@ class _Moving:
             return above.value is item
         return not (isinstance(above, cst.Arg) and above.keyword is item)
 
-    def _replace(self, unit: cst.CSTNode, saved: dict[str, str]) -> None:
-        """The statement goes; what it needs is stored in its place."""
-        document = self.document
-        indent = document.indent_of(unit)
-        start = document.line_start(document.span(unit).start)
-        end = document.line_after(document.span(unit).end)
-        lines = [f"{indent}{self.receiver}.{attribute} = {value}" for attribute, value in saved.items()]
-        if not lines and len(self.method.body.body) == 1:
-            lines = [f"{indent}pass"]
-        text = "".join(f"{line}{document.newline}" for line in lines)
-        self.edits.append(Edit(document.path, start, end, text))
+    def _replace(self, unit: cst.CSTNode, saved: dict[str, str], *more: str) -> None:
+        """A statement goes; what it needs is stored in its place."""
+        self.going.replace(
+            unit, [*(f"{self.receiver}.{attribute} = {value}" for attribute, value in saved.items()), *more]
+        )
 
     def _rename(self, moved: set[int]) -> None:
         """The other uses of a local name for what was opened."""

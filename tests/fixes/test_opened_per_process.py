@@ -59,7 +59,7 @@ def test_what_is_derived_goes_along() -> None:
         self.path = path
         self._data_key = key
         self.count = len(self.data)
-{PROPERTY.format(name="file", bare="file", call='h5py.File(self.path, "r")')}"""
+{PROPERTY.format(name="file", bare="file", call='h5py.File(self.path, "r")  # é')}"""
     after += DERIVED.format(expression="self.file[self._data_key]") + STATE.format() + REST
     assert fixed(before) == after
 
@@ -132,8 +132,20 @@ def test_a_local_name_for_it() -> None:
 
 OPENED = "        self.data = h5py.File(path)\n\n"
 LEFT = {
-    "on a condition": "        if path:\n            self.data = h5py.File(path)\n",
-    "in two places": "        self.data = None\n        self.data = h5py.File(path)\n",
+    "in a loop": "        for path in [path]:\n            self.data = h5py.File(path)\n",
+    "tried": "        try:\n            self.data = h5py.File(path)\n        except OSError:\n            raise\n",
+    "in two places": "        self.data = h5py.File(path)\n        self.data = None\n",
+    "in two ways": (
+        "        if path:\n            self.data = h5py.File(path)\n        else:\n            self.data = []\n"
+    ),
+    "asked for by name": (
+        "        if path:\n            self.data = h5py.File(path)\n\n"
+        "    def close(self):\n        if hasattr(self, 'data'):\n            self.data.close()\n"
+    ),
+    "a default of the class": "        if path:\n            self.data = h5py.File(path)\n\n    data = ()\n",
+    "a local name on a condition": (
+        "        if path:\n            file = h5py.File(path)\n            self.data = file['x']\n"
+    ),
     "beside a reduce": f"{OPENED}    def __reduce__(self):\n        return Features, ('a',)\n",
     "pickled otherwise": f"{OPENED}    def __getstate__(self):\n        return vars(self)\n",
     "pickled on a condition": (
@@ -235,7 +247,7 @@ def test_a_cached_property() -> None:
     after = fixed(text)
     assert "    @property\n    def data(self):\n        if self.__dict__" in after
     assert "            self._opened_data = h5py.File(self.path)\n" in after
-    assert 'if k not in ("_opened_data", "_opened_data_by")}' in after
+    assert STATE.format() in after
 
 
 def test_a_function_that_opens_it() -> None:
@@ -260,9 +272,169 @@ def test_a_function_that_opens_it_and_sets_it_up() -> None:
     assert "            self._opened_data = connect(self._data_path)\n" in after
 
 
+def test_behind_a_semicolon() -> None:
+    before = f"""{HEAD}    def __init__(self, path, key):
+        self.path = path; self.file = h5py.File(path); self.data = self.file[key]; self.key = key  # é
+{REST}"""
+    after = f"""{HEAD}    def __init__(self, path, key):
+        self.path = path; self._data_key = key; self.key = key  # é
+{PROPERTY.format(name="file", bare="file", call="h5py.File(self.path)")}"""
+    after += DERIVED.format(expression="self.file[self._data_key]") + STATE.format() + REST
+    assert fixed(before) == after
+
+
+def test_nothing_else_is_there() -> None:
+    before = f"""{HEAD}    def __init__(self):
+        # the features
+        self.file = h5py.File("/data/x.h5")  # é
+        self.data = self.file["x"]
+{REST}"""
+    call = 'h5py.File("/data/x.h5")  # é'
+    after = PROPERTY.format(name="file", bare="file", call=call).replace(
+        "= os.getpid():", "= os.getpid():\n            # the features"
+    )
+    after = f"{HEAD}    def __init__(self):\n        pass\n{after}"
+    assert fixed(before) == after + DERIVED.format(expression='self.file["x"]') + STATE.format() + REST
+
+
+OPENS = "            self.data = h5py.File(path)\n"
+STORES = "        self.path = path\n"
+CONDITIONS = {
+    f"        if path:\n{OPENS}": "        if path:\n            self._data_path = path\n",
+    f"{STORES}        # if it is wanted\n        if path is not None:\n{OPENS}": STORES,
+    f"{STORES}        if is_there(path):\n{OPENS}": f"{STORES}        if is_there(path):\n            pass\n",
+    f"{STORES}        if not path:\n            self.rows = []\n        else:\n{OPENS}": (
+        f"{STORES}        if not path:\n            self.rows = []\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("body", CONDITIONS)
+def test_on_a_condition(body: str) -> None:
+    before = f"{HEAD}    def __init__(self, path):\n{body}{REST}"
+    own = "self.path" if "self.path" in body else "self._data_path"
+    after = f"{HEAD}    def __init__(self, path):\n{CONDITIONS[body]}"
+    after += PROPERTY.format(name="data", bare="data", call=f"h5py.File({own})") + STATE.format() + REST
+    assert fixed(before) == after
+
+
+def test_none_on_a_condition() -> None:
+    before = f"""{HEAD}    def __init__(self, path, rows=None):
+        self.path = path
+        self.data = None
+        if rows is None:
+            # once
+            self.data = h5py.File(path)  # é
+        self.rows = rows
+{REST}"""
+    after = fixed(before)
+    assert (
+        """        self.path = path
+        self._opens_data = False
+        if rows is None:
+            self._opens_data = True
+        self.rows = rows
+"""
+        in after
+    )
+    assert (
+        """        if not self._opens_data:
+            return None
+        if self.__dict__.get("_opened_data_by") != os.getpid():
+            # once
+            self._opened_data = h5py.File(self.path)  # é
+"""
+        in after
+    )
+    otherwise = before.replace("        self.data = None\n", "").replace(
+        "        self.rows = rows\n", "        else:\n            self.data = None\n        self.rows = rows\n"
+    )
+    assert "        else:\n            self._opens_data = False\n" in fixed(otherwise)
+
+
+def test_none_before() -> None:
+    before = f"""{HEAD}    def __init__(self, path):
+        self.path = path
+        self.data = None
+        self.data = h5py.File(path)
+{REST}"""
+    after = f"""{HEAD}    def __init__(self, path):
+        self.path = path
+{PROPERTY.format(name="data", bare="data", call="h5py.File(self.path)")}{STATE.format()}{REST}"""
+    assert fixed(before) == after
+
+
+def test_in_two_ways_in_one_class() -> None:
+    before = HEAD + LAZY.format(test="self._file is None", more="").replace(
+        "        self._file = None\n", "        self._file = self._names = None\n        self.log = open(path)\n"
+    )
+    before += """
+    @property
+    def names(self):
+        if self._names is None:
+            self._names = h5py.File(self.path)
+        return self._names
+"""
+    before = before.replace("self._file = self._names = None", "self._file = None\n        self._names = None")
+    before = before.replace("len(self.data)", "len(self.data) + len(self.names)")
+    after = fixed(before + REST)
+    assert after.count("def __getstate__") == 1
+    assert 'startswith("_opened_")}' in after
+    assert '        return {**kept, "_file": None, "_names": None}\n' in after
+
+
+STATES = {
+    "        return {**self.__dict__, 'lock': None}\n": (
+        '        return {**self.__dict__, \'lock\': None, "_opened_data": None, "_opened_data_by": None}\n'
+    ),
+    "        return {**self.__dict__, 'data': None}\n": (
+        '        return {**self.__dict__, "_opened_data": None, "_opened_data_by": None}\n'
+    ),
+    "        state = self.__dict__.copy()\n        state['lock'] = None\n        return state\n": (
+        "        state = self.__dict__.copy()\n        state['lock'] = None\n"
+        '        state.pop("_opened_data", None)\n        state.pop("_opened_data_by", None)\n        return state\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_added_to_its_own_state(state: str) -> None:
+    before = f"{HEAD}    def __init__(self, path):\n        self.path = path\n        self.data = h5py.File(path)\n"
+    method = "\n    def __getstate__(self):\n"
+    after = f"{HEAD}    def __init__(self, path):\n        self.path = path\n"
+    after += PROPERTY.format(name="data", bare="data", call="h5py.File(self.path)") + method + STATES[state] + REST
+    assert fixed(before + method + state + REST) == after
+
+
+LAZY_STATES = {
+    "        return {**self.__dict__, 'lock': None}\n": (
+        "        return {**self.__dict__, 'lock': None, \"_file\": None}\n"
+    ),
+    "        return {**self.__dict__, '_file': None}\n": "        return {**self.__dict__, '_file': None}\n",
+    "        state = dict(vars(self))\n        state['_file'] = None\n        return state\n": (
+        "        state = dict(vars(self))\n        state['_file'] = None\n        return state\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("state", LAZY_STATES)
+def test_on_first_use_with_its_own_state(state: str) -> None:
+    method = "\n    def __getstate__(self):\n"
+    before = HEAD + LAZY.format(test="self._file is None", more="") + method + state + REST
+    after = HEAD + LAZY.format(
+        test="self._file is None or self._file_opened_by != os.getpid()",
+        more="            self._file_opened_by = os.getpid()\n",
+    )
+    assert fixed(before) == after + method + LAZY_STATES[state] + REST
+
+
 LAZY_LEFT = {
     "stored elsewhere": "\n    def renew(self):\n        self._file = h5py.File(self.path)\n",
     "pickled otherwise": "\n    def __getstate__(self):\n        return vars(self)\n",
+    "taken out of the state": (
+        "\n    def __getstate__(self):\n        state = dict(vars(self))\n        del state['_file']\n"
+        "        return state\n"
+    ),
 }
 
 
