@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import TypeGuard
 
+from flake8_torchmp.semantics.calls import receiver_name
 from flake8_torchmp.semantics.flow import block_of
 from flake8_torchmp.semantics.module import FUNCTIONS, Scope, ancestors, body_nodes, dotted, last_name, up
 
@@ -123,11 +124,12 @@ def _asks_system(statement: ast.stmt) -> bool:
 
 
 def _goes_on_silently(handler: ast.ExceptHandler, around: ast.Try, scope: Scope) -> bool:
+    receivers = _receivers(scope)
     tried = {
         part.id
         for statement in around.body
         for part in ast.walk(statement)
-        if isinstance(part, ast.Name) and part.id not in ("self", "cls", "np", "numpy", "torch")
+        if isinstance(part, ast.Name) and part.id not in receivers and not _is_module(part.id, scope)
     }
     objects = {name for name in tried if name not in scope.module.scope.bindings}
     found = {part.id for s in around.body for part in ast.walk(s) if _is_stored_name(part)}
@@ -143,11 +145,27 @@ def _goes_on_silently(handler: ast.ExceptHandler, around: ast.Try, scope: Scope)
                 return False
             if isinstance(part, ast.Call) and (_tells(part) or _tries_otherwise(part, tried, objects)):
                 return False
-            if isinstance(part, ast.Subscript) and dotted(part.value) == "self":
+            if isinstance(part, ast.Subscript) and dotted(part.value) in receivers:
                 return False  # another sample, which is TMP904's
             if _is_another_entry(part, objects) or _searches(part, found):
                 return False
     return True
+
+
+def _receivers(scope: Scope) -> set[str]:
+    """The names for the object whose method a function is, or stands in."""
+    names: set[str] = set()
+    function: Scope | None = scope
+    while function is not None:
+        if function.is_function and receiver_name(function):
+            names.add(receiver_name(function))
+        function = function.parent
+    return names
+
+
+def _is_module(name: str, scope: Scope) -> bool:
+    bindings = scope.module.scope.bindings.get(name, ())
+    return any(binding.kind == "import" for binding in bindings)
 
 
 def _is_marker(value: ast.expr | None) -> bool:

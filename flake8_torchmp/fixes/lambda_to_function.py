@@ -84,7 +84,7 @@ def _values_handed_on(outline: Outline, node: ast.Lambda, lifting: Lifting) -> t
         return None
     keywords = [(keyword.arg or "", getattr(keyword.value, "id", "")) for keyword in body.keywords]
     values = [*zip(parameters[len(own) :], given[len(own) :], strict=False), *keywords]
-    captured = lifting.main.captured.keys() - {"self", "cls"}
+    captured = {name for name, owner in lifting.main.captured.items() if not lifting.is_receiver(name, owner)}
     if not values or any(not name or value not in captured or value in own for name, value in values):
         return None
     return body.func.id, values

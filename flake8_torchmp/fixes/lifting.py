@@ -12,7 +12,8 @@ import builtins
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flake8_torchmp.semantics.module import COMPREHENSIONS, DEFINITIONS, MUTATORS, Binding, last_name
+from flake8_torchmp.semantics.calls import receiver_name
+from flake8_torchmp.semantics.module import COMPREHENSIONS, DEFINITIONS, MUTATORS, Binding, Scope, last_name
 
 from .captures import Captures, Lift
 from .change import Change, Edit, NotFixable
@@ -286,18 +287,14 @@ class Lifting:
         """The class, method and first parameter where the one thing that moves reads the object of a method."""
         for lift in self.lifts:
             for name, owner in lift.captured.items():
+                if not self.is_receiver(name, owner):
+                    continue
                 method: Any = owner.node
-                if not isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
-                    continue
                 cls = self.outline.parents[method]
-                arguments = [*method.args.posonlyargs, *method.args.args]
                 decorators = {last_name(d) for d in method.decorator_list}
-                if not isinstance(cls, ast.ClassDef) or not arguments or arguments[0].arg != name:
-                    continue
-                if "staticmethod" in decorators or len(owner.bindings[name]) > 1:
-                    continue
                 is_single = len(self.lifts) == 1 and not lift.is_class
-                if not is_single or not isinstance(self.outline.parents[cls], ast.Module | ast.If):
+                is_at_top = isinstance(self.outline.parents[cls], ast.Module | ast.If)
+                if not is_single or not is_at_top or not isinstance(cls, ast.ClassDef):
                     raise NotFixable(f"it reads {name} of the method around it")
                 if "classmethod" in decorators:
                     raise NotFixable(f"it reads {name} of the class method around it")
@@ -305,6 +302,10 @@ class Lifting:
                     return None
                 return cls, method, name
         return None
+
+    def is_receiver(self, name: str, owner: Scope) -> bool:
+        """Whether a name is the object or class whose method a scope is: its first parameter, never bound again."""
+        return owner.is_function and receiver_name(owner) == name and len(owner.bindings[name]) == 1
 
     def _takes_attributes(self, lift: Lift, name: str, cls: ast.ClassDef) -> bool:
         """Where a task reads only some data of the object, it gets this data, not the object with all it has."""

@@ -2,7 +2,7 @@
 
 With it go the statements before it that only serve it, and all behind it that is more than a definition; an existing
 guard takes them up, else a new one stands where the last of them stood. Definitions, imports and constants that
-functions read stay outside, where a spawned child finds them, as do constants above all that moves. Comments and blank
+functions read stay outside, where a spawned child finds them, as do values above all that moves. Comments and blank
 lines go along. A test that was meant as a guard is replaced by one that is. Safe where no other module of the project
 imports this one. Refused where it is an import that starts the processes, where other code shares the lines, and in a
 notebook of `# %%` cells.
@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -181,7 +181,19 @@ class Run:
             needed |= self.read(statement) | self._read_deep(statement)
         while moved[0] is not self.first and self._is_settled(moved[0]):
             del moved[0]
-        return moved
+        return sorted([*moved, *self._between(moved)], key=self.body.index)
+
+    def _between(self, moved: list[ast.stmt]) -> Iterator[ast.stmt]:
+        """Values that nobody reads who stays: among statements that move they would be left without their comments."""
+        kept = [statement for statement in self.body if statement not in self.following(moved)]
+        for statement in self.body[self.body.index(moved[0]) : self.index]:
+            if statement in moved or not self.is_plain(statement) or self._is_constant(statement):
+                continue
+            names = self.bound(statement)
+            others = (other for other in kept if other is not statement)
+            is_special = any(name.startswith("__") for name in names)
+            if not (is_special or names & self.read_by_functions or any(names & self.read(other) for other in others)):
+                yield statement
 
     def _is_constant(self, statement: ast.stmt) -> bool:
         """Whether a statement gives a value for good to NAMES that are written as constants, from nothing else."""

@@ -329,6 +329,30 @@ SAFE: dict[str, tuple[str, str, str]] = {
 }
 
 UNSAFE: dict[str, tuple[str, str, str]] = {
+    "the object of a method handed on, by whatever name": (
+        "lambda batch: collate(batch, this)",
+        """
+        def collate(batch, owner):
+            return batch
+
+
+        class Trainer:
+            def loader(this, loader):
+                return loader(collate_fn=lambda batch: collate(batch, this))
+        """,
+        """
+        def collate(batch, owner):
+            return batch
+
+
+        class Trainer:
+            def loader(this, loader):
+                return loader(collate_fn=this._collate_fn)
+
+            def _collate_fn(this, batch):
+                return collate(batch, this)
+        """,
+    ),
     "captured names": (
         "lambda x: x * scale + shift",
         """

@@ -54,6 +54,42 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
             print("done")
         ''',
     ),
+    "a value that nobody reads, among others": (
+        "main_guard",
+        "range(3)",
+        """
+        batch = 4
+        data = make(batch)
+
+        # The training.
+        points = 1000
+        rate = 0.1
+        model = build(data)
+
+        def step():
+            return rate
+
+        for epoch in range(3):
+            model.step()
+        """,
+        """
+        batch = 4
+        rate = 0.1
+
+        def step():
+            return rate
+
+        if __name__ == "__main__":
+            data = make(batch)
+
+            # The training.
+            points = 1000
+            model = build(data)
+
+            for epoch in range(3):
+                model.step()
+        """,
+    ),
     "definitions, constants that functions read, and a guard that is there": (
         "main_guard",
         "fit(model)",
