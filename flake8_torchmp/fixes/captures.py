@@ -58,6 +58,8 @@ class Captures:
         self.lifts: list[Lift] = []
         self.is_safe = True
         """Whether all of them do the same wherever and however often they are defined."""
+        self.imports: dict[int, ast.Import | ast.ImportFrom] = {}
+        """Imports under the main guard that have to stand outside of it, by their places."""
 
     def add(self, node: Any) -> Lift:
         for lift in self.lifts:
@@ -171,8 +173,9 @@ class Captures:
         bindings = owner.bindings.get(name, [])
         only = bindings[0] if len(bindings) == 1 else None
         if only is not None and isinstance(only.node, ast.alias):
-            if is_header:
-                raise NotFixable(f"its header needs the local import of {name}")
+            if is_header or lift.is_class:
+                self._need_outside(name, only.node)
+                return
             lift.imports[self.outline.start(only.node)] = self._import_text(only.node)
         elif only is not None and isinstance(only.node, DEFINITIONS):
             if only.node is not lift.node:
@@ -190,6 +193,18 @@ class Captures:
             raise NotFixable(f"its header needs {name}, which is local")
         else:
             lift.captured.setdefault(name, owner)
+
+    def _need_outside(self, name: str, alias: ast.alias) -> None:
+        """An import of the main guard that can as well stand before it: it comes after nothing but imports."""
+        statement: Any = self.outline.parents[alias]
+        guard: Any = self.outline.parents[statement]
+        is_in_guard = isinstance(guard, ast.If) and self.outline.is_guarded(statement) and statement in guard.body
+        before = guard.body[: guard.body.index(statement)] if is_in_guard else []
+        is_first = all(isinstance(other, (*DEFINITIONS, ast.Import, ast.ImportFrom)) for other in before)
+        if not is_in_guard or not is_first or not self.outline.alone_on_its_lines(statement):
+            raise NotFixable(f"it needs the local import of {name}")
+        self.imports[self.outline.start(statement)] = statement
+        self.is_safe = False
 
     def _is_guarded(self, name: str, node: ast.AST) -> bool:
         """Whether a name of module level is bound in the main process alone."""

@@ -274,6 +274,10 @@ class Document:
         """How a node may spell what `import x` or `from x import y` brings, and the edits that it takes, if any."""
         return self._imports.bring(statement, at)
 
+    def with_moved(self, statements: list[str]) -> list[Edit]:
+        """The edits by which imports that stood elsewhere in the file come to its top, as they are."""
+        return self._imports.moved(statements)
+
 
 def _line_starts(text: str) -> list[int]:
     return [0, *(found.end() for found in _LINE_END.finditer(text))]

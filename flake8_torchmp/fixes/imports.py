@@ -127,6 +127,15 @@ class Imports:
             for found in self._imports
         )
 
+    def moved(self, statements: list[str]) -> list[Edit]:
+        if not self._first_block() and statements:
+            return [self._placed_first(self._document.newline.join(statements))]
+        edits: list[Edit] = []
+        for text in statements:
+            line = cst.ensure_type(cst.parse_statement(text), cst.SimpleStatementLine)
+            edits.append(self._placed(text, _module_of(line), isinstance(line.body[0], cst.ImportFrom)))
+        return edits
+
     # where it goes
 
     def _joined(self, module: str, alias: str) -> Edit | None:

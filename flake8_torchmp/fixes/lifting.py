@@ -62,9 +62,13 @@ class Lifting:
         for lift, plan in plans:
             if plan == "moved" and not self.document.reserved(lift.name) and lift.name == lift.binding_name:
                 raise NotFixable(f"another fix gives the name {lift.name} to something else")
-        self.taken_out = [self.outline.statement(lift.node) for lift, plan in plans if plan == "moved"]
+        hoisted = [self.captures.imports[place] for place in sorted(self.captures.imports)]
+        self.taken_out = [self.outline.statement(lift.node) for lift, plan in plans if plan == "moved"] + hoisted
         for lift, plan in plans:
             self._replace(lift, plan)
+        for statement in hoisted:
+            self._remove(statement)
+        self.imports += self.document.with_moved([self._with_its_comments(statement) for statement in hoisted])
         ordered = sorted(self.lifts, key=lambda lift: self.outline.start(lift.node))
         definitions = [self._with_comments(lift, self.code.definition(lift)) for lift in ordered]
         inserted = tuple(self._inserted(definitions))
@@ -72,6 +76,12 @@ class Lifting:
             self.document.made.setdefault(key, (self.main.name, inserted))
         edits = (*self.imports, *inserted, *self._without_inner(self.edits))
         return Change(edits, self.captures.is_safe, what.format(name=self.main.name))
+
+    def _with_its_comments(self, statement: ast.stmt) -> str:
+        first = self.outline.line_offset(self.outline.line_with_comments(statement))
+        lines = self.text[first : self.document.line_after(self.outline.end(statement))].splitlines()
+        indent = self.outline.indent(statement)
+        return self.document.newline.join(line.removeprefix(indent) for line in lines)
 
     def as_partial(self, name: str, values: list[tuple[str, str]], what: str) -> Change:
         """A lambda that only hands its arguments and captures on is a partial of the function that it calls."""
@@ -387,6 +397,7 @@ class Lifting:
                 if name in moving:
                     continue
                 bindings = self.outline.module.scope.bindings.get(name, ())
+                bindings = [b for b in bindings if self.outline.statement(b.node) not in self.taken_out]
                 tops = [body.index(self.outline.top(b.node)) for b in bindings if not b.scope.is_function]
                 if tops and min(tops) >= needed:
                     needed = min(tops) + 1
@@ -453,8 +464,10 @@ class Lifting:
         if not remaining:
             self.edits.append(outline.edit(start, end, f"{outline.indent(statement)}pass{self.document.newline}"))
             return
-        is_first = block[0] is statement and not isinstance(outline.parents[statement], ast.Module)
-        self.edits.append(outline.removed(first, statement.end_lineno, is_first=is_first))
+        before = block[: block.index(statement)]
+        is_first = all(other in self.taken_out for other in before)
+        is_first = is_first and not isinstance(outline.parents[statement], ast.Module)
+        self.edits.append(outline.removed(first, statement.end_lineno, is_first=is_first, above=not before))
 
     def _without_inner(self, edits: list[Edit]) -> Iterator[Edit]:
         """The edits without those that fall inside what another one takes away."""

@@ -3,6 +3,7 @@
 It goes right before the statement of module level that it stood in. Safe where it reads nothing local; local functions
 and classes that it needs move with it. What else it captures becomes keyword-only parameters that functools.partial
 fills in, for a class arguments that its instances keep: unsafe, because a closure looks its names up when it is called.
+A function repeats the local imports that it reads; those that a class needs come out of the guard with it: unsafe too.
 Refused where captured names are bound again later, where it rebinds them itself, or where a class body needs them.
 """
 

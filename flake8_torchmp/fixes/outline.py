@@ -125,18 +125,21 @@ class Outline:
         line = self.text[begin : self.start(statement)]
         return line[: len(line) - len(line.lstrip(" \t\f"))]
 
-    def removed(self, first: int, last: int, *, is_first: bool = False) -> Edit:
-        """Some lines are taken out; of the blank lines around them the more stay, none at the beginning of a block."""
+    def removed(self, first: int, last: int, *, is_first: bool = False, above: bool = True) -> Edit:
+        """Some lines are taken out; of the blank lines around them the more stay, none at the beginning of a block.
+
+        Not `above` means that what stands there goes as well, and takes those with it.
+        """
         lines = self.module.lines
-        above = below = 0
-        while first - 2 - above >= 0 and not lines[first - 2 - above].strip():
-            above += 1
+        over = below = 0
+        while first - 2 - over >= 0 and not lines[first - 2 - over].strip():
+            over += 1
         while last + below < len(lines) and not lines[last + below].strip():
             below += 1
         if is_first:
-            first, last = first - above, last + below
-        elif last + below >= len(lines) or below > above:
-            first -= above
+            first, last = first - over * above, last + below
+        elif last + below >= len(lines) or below > over:
+            first -= over
         else:
             last += below
         return self.edit(self.line_offset(first), self.line_offset(last + 1), "")

@@ -8,6 +8,48 @@ import pytest
 from changing import changed, reason
 
 PAIRS: dict[str, tuple[str, bool, str, str]] = {
+    "a class whose header needs imports of the guard": (
+        "Squares",
+        False,
+        """
+        import sys
+
+        if __name__ == "__main__":
+            import torch  # takes long
+
+            # and this
+            from torch.utils.data import (
+                DataLoader,
+                Dataset,
+            )
+
+            # Squares them.
+            class Squares(Dataset):
+                def __getitem__(self, index):
+                    return torch.tensor(index * index)
+
+            print(DataLoader(Squares()), sys.argv)
+        """,
+        """
+        import sys
+        import torch  # takes long
+        # and this
+        from torch.utils.data import (
+            DataLoader,
+            Dataset,
+        )
+
+
+        # Squares them.
+        class Squares(Dataset):
+            def __getitem__(self, index):
+                return torch.tensor(index * index)
+
+
+        if __name__ == "__main__":
+            print(DataLoader(Squares()), sys.argv)
+        """,
+    ),
     "a closed function with comments and a docstring": (
         "collate",
         True,
@@ -266,6 +308,15 @@ REFUSED = {
                 def get(self):
                     return n
             return f(1)
+        """,
+    "needs the local import of torch": """
+        import os
+        if __name__ == "__main__":
+            os.environ["CUDA_VISIBLE_DEVICES"] = "1"
+            import torch
+            class f(torch.utils.data.Dataset):
+                pass
+            print(f())
         """,
     "header needs base": """
         def main(base):
