@@ -16,6 +16,7 @@ from flake8_torchmp.findings import Finding
 from .change import Change, Edit, Moves, NotFixable, clash, combined
 from .document import Document, Documents
 from .matching import Difference, Lines, difference, place
+from .unused_imports import unused_after
 from .widening import edits_between
 
 MOST_ROUNDS = 10
@@ -212,7 +213,7 @@ class _Mending:
         stay, last = self._tested(candidates, [], base, documents)
         if not stay:
             return
-        edits = _by_path(combined(candidate.change for candidate in stay))
+        edits = _edits(stay, documents)
         for path in edits:
             self._first.setdefault(path, self._data(path))
         self._fixes += [
@@ -272,7 +273,7 @@ class _Mending:
         return None
 
     def _tried(self, candidates: list[_Candidate], documents: Documents) -> _Trial:
-        edits = _by_path(combined(candidate.change for candidate in candidates))
+        edits = _edits(candidates, documents)
         contents = dict(self._contents)
         for path, those in edits.items():
             try:
@@ -358,6 +359,12 @@ def _beside_each_other(candidates: list[_Candidate]) -> list[_Candidate]:
         if not any(clash(candidate.change, other.change) for other in chosen):
             chosen.append(candidate)
     return chosen
+
+
+def _edits(candidates: Iterable[_Candidate], documents: Documents) -> dict[str, list[Edit]]:
+    """What is to be done in each file, with the imports that this leaves without a use."""
+    by_path = _by_path(combined(candidate.change for candidate in candidates))
+    return {path: [*edits, *unused_after(documents[path], edits)] for path, edits in by_path.items()}
 
 
 def _by_path(edits: Iterable[Edit]) -> dict[str, list[Edit]]:

@@ -1,11 +1,14 @@
 """Raises RuntimeError where worker code ends its process (TMP603).
 
-`sys.exit("no label")` becomes `raise RuntimeError("no label")`, a number its message. It is unsafe: whoever relied on
-the exit code, or on the parent going on, sees an exception instead. Declined where the exit is part of an expression,
+`sys.exit("no label")` becomes `raise RuntimeError("no label")`. Without a text of its own it says what was printed or
+logged right before, else the exit code. It is unsafe: whoever relied on the code, or on the parent going on, sees an
+exception instead. Declined where the exit is part of an expression,
 where it is a signal or an abort, and where the function itself would catch the exception.
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import libcst as cst
 
@@ -14,6 +17,7 @@ from flake8_torchmp.findings import Repair
 from .change import Change, NotFixable
 from .document import Document, Documents
 
+TELLING = frozenset("print critical debug error exception fatal info warn warning".split())
 CATCHING = frozenset(("RuntimeError", "Exception", "BaseException"))
 
 
@@ -29,18 +33,35 @@ def change(repair: Repair, documents: Documents) -> Change:
         raise NotFixable("a signal or an abort is no place to raise from")
     if _is_caught(node, document):
         raise NotFixable("the function itself would catch the exception")
-    text = f"raise RuntimeError({_message(call, document)})"
+    text = f"raise RuntimeError({_message(call, document) or _said_before(node, document)})"
     return Change((document.replaced(node, text),), False, f"`{document.code(node)}` became `{text}`")
 
 
 def _message(call: cst.BaseExpression, document: Document) -> str:
     arguments = call.args if isinstance(call, cst.Call) else ()
-    if not arguments:
-        return '"the worker stopped"'
-    value = arguments[0].value
-    if isinstance(value, cst.Integer | cst.UnaryOperation):
-        return f'"exit code {document.code(value)}"'
-    return document.code(value)
+    value = arguments[0].value if arguments else None
+    return "" if value is None or isinstance(value, cst.Integer | cst.UnaryOperation) else document.code(value)
+
+
+def _said_before(node: cst.CSTNode, document: Document) -> str:
+    """The text that the statement right before prints or logs; else the exit code."""
+    line = next(item for item in (node, *document.ancestors(node)) if isinstance(item, cst.SimpleStatementLine))
+    block = getattr(document.parent(line), "body", ())
+    before = next((one for one, other in pairwise(block) if other is line), None)
+    said = before.body[-1] if isinstance(before, cst.SimpleStatementLine) and len(line.body) == 1 else None
+    told = said.value if isinstance(said, cst.Expr) else None
+    if isinstance(told, cst.Call) and _last(told.func) in TELLING:
+        texts = [argument.value for argument in told.args if argument.keyword is None]
+        if len(texts) == 1 and isinstance(texts[0], cst.BaseString):
+            return document.code(texts[0])
+    call = node.exc if isinstance(node, cst.Raise) else node
+    code = call.args[0].value if isinstance(call, cst.Call) and call.args else None
+    return f'"exit code {document.code(code)}"' if code is not None else '"the worker stopped"'
+
+
+def _last(function: cst.BaseExpression) -> str:
+    name = function.attr if isinstance(function, cst.Attribute) else function
+    return name.value if isinstance(name, cst.Name) else ""
 
 
 def _is_caught(node: cst.CSTNode, document: Document) -> bool:

@@ -7,6 +7,8 @@ default. Both are unsafe: classes that derive from it, or code that relies on th
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from flake8_torchmp.findings import Repair
@@ -29,15 +31,26 @@ def change(repair: Repair, documents: Documents) -> Change:
 
 
 def _with_defaults(document: Document, parameters: list[cst.Param], takes_text: bool) -> Change:
-    edits = []
+    edits: list[Edit] = []
     for parameter in parameters:
-        if parameter.default is None:
-            last = parameter.annotation.annotation if parameter.annotation is not None else parameter.name
-            text = " = None" if parameter.annotation is not None else "=None"
-            edits.append(document.inserted(document.span(last).end, text))
+        if parameter.default is None and parameter.annotation is None:
+            edits.append(document.inserted(document.span(parameter.name).end, "=None"))
+        elif parameter.default is None and parameter.annotation is not None:
+            edits += _optional(document, parameter.annotation.annotation)
     if not edits or not takes_text:
         raise NotFixable("it has no parameter for the text")
     return Change(tuple(edits), False, "its parameters have defaults")
+
+
+def _optional(document: Document, annotation: cst.BaseExpression) -> list[Edit]:
+    """`int` becomes `Optional[int] = None`, in the way that the file says it."""
+    text = document.code(annotation)
+    if isinstance(annotation, cst.SimpleString) or re.search(r"\b(Optional|None|Any|object)\b", text):
+        return [document.inserted(document.span(annotation).end, " = None")]
+    if re.search(r"\| ?None\b|^from __future__ import .*\bannotations\b", document.text, re.MULTILINE):
+        return [document.replaced(annotation, f"{text} | None = None")]
+    spelling, edits = document.with_import("from typing import Optional", annotation)
+    return [*edits, document.replaced(annotation, f"{spelling}[{text}] = None")]
 
 
 def _with_reduce(

@@ -92,6 +92,14 @@ def main():
         ("raise SystemExit(f'{number}')", "raise RuntimeError(f'{number}')"),
         ("quit()", 'raise RuntimeError("the worker stopped")'),
         ("raise SystemExit", 'raise RuntimeError("the worker stopped")'),
+        (
+            "print(f'{number} has no half', file=sys.stderr)\n        sys.exit(1)",
+            "print(f'{number} has no half', file=sys.stderr)\n        raise RuntimeError(f'{number} has no half')",
+        ),
+        (
+            'print("bad:", number)\n        sys.exit(1)',
+            'print("bad:", number)\n        raise RuntimeError("exit code 1")',
+        ),
     ],
 )
 def test_exit_becomes_exception(before: str, after: str, tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ from torch.utils.data import DataLoader, Dataset
 
 
 class BadScan(Exception):
-    def __init__(self, patient, number: int{default}, *, why{why}):
+    def __init__(self, patient, number: {number}, *, why{why}):
         super().__init__(patient)
 
 
@@ -199,5 +199,12 @@ if __name__ == "__main__":
 
 
 def test_an_exception_that_a_loader_makes_from_a_text() -> None:
-    before = LOADED.format(default="", why="")
-    assert mended_text(before, unsafe=True) == LOADED.format(default=" = None", why="=None")
+    before = LOADED.format(number="int", why="")
+    after = LOADED.format(number="Optional[int] = None", why="=None")
+    assert mended_text(before, unsafe=True) == f"from typing import Optional\n\n{after}"
+    future = "from __future__ import annotations\n\n"
+    after = LOADED.format(number="int | None = None", why="=None")
+    assert mended_text(future + before, unsafe=True) == future + after
+    for number in ("Any", "int | None", '"int"'):
+        before = LOADED.format(number=number, why="")
+        assert mended_text(before, unsafe=True) == LOADED.format(number=f"{number} = None", why="=None")
