@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import classes
@@ -246,18 +246,20 @@ class Lifetimes:
     def asks_for_process(self, cls: Class, attribute: str) -> bool:
         """Whether a class asks in which process it is where it uses an attribute, or where it calls what stores it."""
         owners = classes.project_classes(self.outline, cls)
-        statements = [
-            (owner, item) for owner in owners for item in owner.node.body if isinstance(item, ast.FunctionDef)
-        ]
-        methods = [owner.scope.module.scopes[item] for owner, item in statements]
-        asking = {method.name: method for method in methods if _asks_for_process(method)}
+        asking = {
+            method.name: method
+            for owner in owners
+            for method in owner.node.body
+            if isinstance(method, ast.FunctionDef) and _asks_for_process(owner.scope.module.scopes[method])
+        }
         if not asking:
             return False
-        stored = [scope for owner in owners for _, scope in classes.stores(owner).get(attribute, ())]
-        storing = {scope.name: scope for scope in stored if scope.name != "__init__"}
-        return any(_mentions(method, {attribute, *storing}) for method in asking.values()) or any(
-            _mentions(method, {*asking}) for method in storing.values()
-        )
+        stores = [found for owner in owners for found in classes.stores(owner).get(attribute, ())]
+        storing = {scope.name for _, scope in stores if scope.name != "__init__"}
+        if any(_mentions(body_nodes(method), {attribute, *storing}) for method in asking.values()):
+            return True
+        tests = (test for change, _ in stores for test, _ in conditions(change.target))
+        return any(_mentions(ast.walk(test), {*asking}) for test in tests)
 
     def calls_in_construction(self, cls: Class, attribute: str) -> bool:
         """Whether making an object already calls methods of what it keeps in an attribute."""
@@ -442,8 +444,7 @@ def _asks_for_process(scope: Scope) -> bool:
     return False
 
 
-def _mentions(scope: Scope, attributes: set[str]) -> bool:
-    nodes = body_nodes(scope.node)  # type: ignore[arg-type]
+def _mentions(nodes: Iterable[ast.AST], attributes: set[str]) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr in attributes for node in nodes)
 
 

@@ -1,9 +1,9 @@
 """Raises RuntimeError where worker code ends its process (TMP603).
 
 `sys.exit("no label")` becomes `raise RuntimeError("no label")`. Without a text of its own it says what was printed or
-logged right before, else the exit code. It is unsafe: whoever relied on the code, or on the parent going on, sees an
-exception instead. Declined where the exit is part of an expression,
-where it is a signal or an abort, and where the function itself would catch the exception.
+logged right before, else its function and the exit code. It is unsafe: whoever relied on the code, or on the parent
+going on, sees an exception instead. Declined where the exit is part of an expression, where it is a signal or an abort,
+and where the function itself would catch the exception.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def _said_before(node: cst.CSTNode, document: Document) -> str:
             return document.code(texts[0])
     call = node.exc if isinstance(node, cst.Raise) else node
     code = call.args[0].value if isinstance(call, cst.Call) and call.args else None
-    return f'"exit code {document.code(code)}"' if code is not None else '"the worker stopped"'
+    function = next((item.name.value for item in document.ancestors(node) if isinstance(item, cst.FunctionDef)), "")
+    place = f"{function}: " if function else ""
+    return f'"{place}exit code {document.code(code)}"' if code is not None else f'"{place}the worker stopped"'
 
 
 def _last(function: cst.BaseExpression) -> str:

@@ -55,6 +55,7 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.apis import LOADER_POSITIONS
 from flake8_torchmp.boundary.cpu_counts import counts_in
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.targets import version_tuple
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 
@@ -63,6 +64,9 @@ from . import rule
 
 @rule("TMP905", "cpu-count-workers", fix="unsafe")
 def cpu_count_workers(module: Module, model: Model) -> Iterator[Finding]:
+    is_new = all(version_tuple(version) >= (3, 13) for version in model.settings.target_python)
+    is_linux = set(model.settings.target_platforms) == {"linux"}
+    has = "process_cpu_count" if is_new else "sched_getaffinity" if is_linux else ""
     for call in model.crossings.calls(module):
         if call.api.kind != "loader":
             continue
@@ -72,5 +76,5 @@ def cpu_count_workers(module: Module, model: Model) -> Iterator[Finding]:
                 "num_workers counts all processors of the machine, not those that this process may use, and each rank "
                 "counts them again: len(os.sched_getaffinity(0)), or let the user say"
             )
-            repair = model.repair("usable_processors", count.node, count.frame.module)
+            repair = model.repair("usable_processors", count.node, count.frame.module, has=has)
             yield model.finding("TMP905", message, count.node, count.frame.module, repair=repair)

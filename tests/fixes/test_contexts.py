@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from fixes.mending import mended_text
+from fixes.mending import mended, mended_text
+
+from flake8_torchmp.settings import Settings
 
 HEAD = """\
 import multiprocessing as mp
@@ -99,6 +101,23 @@ def test_processors() -> None:
         "loader = DataLoader(TensorDataset(torch.arange(2)), num_workers=os.cpu_count())\n"
     )
     assert mended_text(text, only="TMP905") == text
-    assert mended_text(text, unsafe=True, only="TMP905") == text.replace(
-        "os.cpu_count()", "len(os.sched_getaffinity(0))"
+    usable = 'len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()'
+    assert mended_text(text, unsafe=True, only="TMP905") == text.replace("os.cpu_count()", usable)
+    text = text.replace("cpu_count()", "cpu_count() // 2")
+    assert mended_text(text, unsafe=True, only="TMP905") == text.replace("os.cpu_count()", f"({usable})")
+
+
+@pytest.mark.parametrize(
+    ("settings", "usable"),
+    [
+        (Settings(target_platforms=("linux",)), "len(os.sched_getaffinity(0))"),
+        (Settings(target_python=("3.13", "3.14")), "os.process_cpu_count()"),
+    ],
+)
+def test_processors_of_the_targets(settings: Settings, usable: str) -> None:
+    text = (
+        "import os\n\nimport torch\nfrom torch.utils.data import DataLoader, TensorDataset\n\n"
+        "loader = DataLoader(TensorDataset(torch.arange(2)), num_workers=os.cpu_count())\n"
     )
+    after = mended({"main.py": text}, True, "TMP905", settings).files["main.py"]
+    assert after == text.replace("os.cpu_count()", usable)

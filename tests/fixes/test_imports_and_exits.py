@@ -86,19 +86,19 @@ def main():
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("sys.exit()", 'raise RuntimeError("the worker stopped")'),
+        ("sys.exit()", 'raise RuntimeError("half: the worker stopped")'),
         ('sys.exit("no half")', 'raise RuntimeError("no half")'),
-        ("os._exit(3)", 'raise RuntimeError("exit code 3")'),
+        ("os._exit(3)", 'raise RuntimeError("half: exit code 3")'),
         ("raise SystemExit(f'{number}')", "raise RuntimeError(f'{number}')"),
-        ("quit()", 'raise RuntimeError("the worker stopped")'),
-        ("raise SystemExit", 'raise RuntimeError("the worker stopped")'),
+        ("quit()", 'raise RuntimeError("half: the worker stopped")'),
+        ("raise SystemExit", 'raise RuntimeError("half: the worker stopped")'),
         (
             "print(f'{number} has no half', file=sys.stderr)\n        sys.exit(1)",
             "print(f'{number} has no half', file=sys.stderr)\n        raise RuntimeError(f'{number} has no half')",
         ),
         (
             'print("bad:", number)\n        sys.exit(1)',
-            'print("bad:", number)\n        raise RuntimeError("exit code 1")',
+            'print("bad:", number)\n        raise RuntimeError("half: exit code 1")',
         ),
     ],
 )
