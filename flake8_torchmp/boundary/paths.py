@@ -81,8 +81,8 @@ class Literal(NamedTuple):
 
 
 def is_relative(text: str) -> bool:
-    """Whether a text can be a path that begins at the current folder; `???` names no file."""
-    if not _NAMING.search(text) or _DRIVE.match(text):
+    """Whether a text can be a path that begins at the current folder; `???` names no file, `a.tar::b.tar` two."""
+    if not _NAMING.search(text) or _DRIVE.match(text) or "::" in text:
         return False
     return not text.startswith(("/", "~", "$", "{", "%", "<", ":"))
 
