@@ -15,6 +15,7 @@ from flake8_torchmp.findings import Finding
 
 from .change import Change, Edit, Moves, NotFixable, clash, combined
 from .document import Document, Documents
+from .long_lines import broken_lines
 from .matching import Difference, Lines, difference, place
 from .unused_imports import unused_after
 from .widening import edits_between
@@ -362,9 +363,12 @@ def _beside_each_other(candidates: list[_Candidate]) -> list[_Candidate]:
 
 
 def _edits(candidates: Iterable[_Candidate], documents: Documents) -> dict[str, list[Edit]]:
-    """What is to be done in each file, with the imports that this leaves without a use."""
+    """What is to be done in each file, with the imports that this leaves without a use, and lines made too long."""
     by_path = _by_path(combined(candidate.change for candidate in candidates))
-    return {path: [*edits, *unused_after(documents[path], edits)] for path, edits in by_path.items()}
+    return {
+        path: [*edits, *unused_after(documents[path], edits), *broken_lines(documents[path], edits)]
+        for path, edits in by_path.items()
+    }
 
 
 def _by_path(edits: Iterable[Edit]) -> dict[str, list[Edit]]:

@@ -29,7 +29,7 @@ def change(repair: Repair, documents: Documents) -> Change:
         return _entered(document, above)
     if name != "listdir" and _is_asked_by_next(document, node):
         raise NotFixable("the listing is asked by next")
-    key = ", key=lambda entry: entry.name" if name == "scandir" else ""
+    key = f", key={_by_name(node)}" if name == "scandir" else ""
     around = document.parent(above) if isinstance(above, cst.Arg) else None
     whole = around if isinstance(around, cst.Call) and _last(around.func) == "list" and len(around.args) == 1 else node
     return Change((document.replaced(whole, f"sorted({document.code(node)}{key})"),), True, "the listing is sorted")
@@ -84,6 +84,12 @@ def _entered(document: Document, item: cst.WithItem) -> Change:
         raise NotFixable("the listing is entered by with, and used otherwise than by a loop")
     edits = [document.replaced(one, f"sorted({name.value}, key=lambda entry: entry.name)") for one in uses]
     return Change(tuple(edits), True, "the listing is sorted")
+
+
+def _by_name(listing: cst.Call) -> str:
+    """A key by which entries of one folder are sorted as their names are."""
+    module = listing.func.value if isinstance(listing.func, cst.Attribute) else None
+    return "os.fspath" if isinstance(module, cst.Name) and module.value == "os" else "lambda entry: entry.name"
 
 
 def _is_asked_by_next(document: Document, node: cst.Call) -> bool:

@@ -23,7 +23,7 @@ SORTED = {
     "[f for f in os.listdir(root) if f]": "[f for f in sorted(os.listdir(root)) if f]",
     'list(Path(root).rglob("*.png"))': 'sorted(Path(root).rglob("*.png"))',
     'glob.glob(root + "/*") + glob.glob(root)': 'sorted(glob.glob(root + "/*")) + sorted(glob.glob(root))',
-    "[e.path for e in os.scandir(root)]": "[e.path for e in sorted(os.scandir(root), key=lambda entry: entry.name)]",
+    "[e.path for e in os.scandir(root)]": "[e.path for e in sorted(os.scandir(root), key=os.fspath)]",
 }
 
 
