@@ -98,6 +98,8 @@ class _Moving:
         self.going = Going(document)
         self.unit = self._unit()
         self.block = self.going.block(self.unit)
+        if not isinstance(self.block, cst.IndentedBlock):
+            raise NotFixable("it is opened on the line of its condition")
         self.conditional = self.block is not self.method.body
         if self.conditional and not self._is_on_condition_alone():
             raise NotFixable("it is opened in a loop or in another block")
@@ -297,6 +299,8 @@ class _Moving:
             flag = ""
             self._replace(self.unit, saved)
         for placeholder in placeholders:
+            if not isinstance(self.going.block(placeholder), cst.IndentedBlock):
+                raise NotFixable("it is None on the line of a condition")
             if not flag and document.span(placeholder).start > document.span(self.opening).start:
                 raise NotFixable("it is stored in several places")
             self.going.replace(placeholder, [f"{receiver}.{flag} = False"] if flag else [])

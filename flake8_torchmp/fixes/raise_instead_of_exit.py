@@ -45,10 +45,11 @@ def _message(call: cst.BaseExpression, document: Document) -> str:
 
 def _said_before(node: cst.CSTNode, document: Document) -> str:
     """The text that the statement right before prints or logs; else the exit code."""
-    line = next(item for item in (node, *document.ancestors(node)) if isinstance(item, cst.SimpleStatementLine))
-    block = getattr(document.parent(line), "body", ())
+    lines = (item for item in document.ancestors(node) if isinstance(item, cst.SimpleStatementLine))
+    line = next((item for item in lines if len(item.body) == 1), None)
+    block = getattr(document.parent(line), "body", ()) if line is not None else ()
     before = next((one for one, other in pairwise(block) if other is line), None)
-    said = before.body[-1] if isinstance(before, cst.SimpleStatementLine) and len(line.body) == 1 else None
+    said = before.body[-1] if isinstance(before, cst.SimpleStatementLine) else None
     told = said.value if isinstance(said, cst.Expr) else None
     if isinstance(told, cst.Call) and _last(told.func) in TELLING:
         texts = [argument.value for argument in told.args if argument.keyword is None]

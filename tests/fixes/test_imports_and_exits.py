@@ -122,3 +122,9 @@ def test_exit_becomes_exception(before: str, after: str, tmp_path: Path) -> None
 def test_exit_stays(exit: str, why: str, tmp_path: Path) -> None:  # noqa: A002
     with pytest.raises(NotFixable, match=why):
         changes(tmp_path, WORKER.format(exit=exit))
+
+
+def test_an_exit_on_the_line_of_its_condition(tmp_path: Path) -> None:
+    text = WORKER.replace("if number < 0:\n        {exit}", "if number < 0: {exit}")
+    after = text.format(exit='raise RuntimeError("half: exit code 1")')
+    assert fixed(tmp_path, text.format(exit="sys.exit(1)")) == after

@@ -133,6 +133,10 @@ def test_a_local_name_for_it() -> None:
 OPENED = "        self.data = h5py.File(path)\n\n"
 LEFT = {
     "in a loop": "        for path in [path]:\n            self.data = h5py.File(path)\n",
+    "on the line of a condition": "        if path: self.data = h5py.File(path)\n",
+    "none on the line of a condition": (
+        "        if not path: self.data = None\n        else:\n            self.data = h5py.File(path)\n"
+    ),
     "tried": "        try:\n            self.data = h5py.File(path)\n        except OSError:\n            raise\n",
     "in two places": "        self.data = h5py.File(path)\n        self.data = None\n",
     "in two ways": (
