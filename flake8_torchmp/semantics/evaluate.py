@@ -184,17 +184,19 @@ class Evaluator(Answers):
             yield from names.from_star(self, name, use_scope.module)
             return
         inner = self.frame_in(scope, frame)
-        additions = changes.additions(self, name, scope, inner)
-        taken = changes.taken_out(self, name, scope, use)
         for binding in reaching(scope.bindings[name], use, scope, use_scope):
             if binding.kind == "augmented" and len(scope.bindings[name]) > 1:
                 continue
             if self.never(binding.node, inner):
                 continue
             for value in self.bound(binding, inner):
-                if additions is not None and isinstance(value, Collection | Instance | Result | Class | Member):
-                    value = value.with_additions(additions)
-                yield value.without(taken) if taken and isinstance(value, Collection) else value
+                if isinstance(value, Collection | Instance | Result | Class | Member):
+                    additions = changes.additions(self, name, scope, inner)
+                    value = value.with_additions(additions) if additions is not None else value
+                if isinstance(value, Collection):
+                    taken = changes.taken_out(self, name, scope, use)
+                    value = value.without(taken) if taken else value
+                yield value
 
     def scope_binding(self, name: str, scope: Scope) -> Scope | None:
         """The scope whose variable a name is."""
