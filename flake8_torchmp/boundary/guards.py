@@ -43,6 +43,15 @@ def is_guarded(evaluator: Evaluator, node: ast.AST, module: Module, frame: Frame
     )
 
 
+def runs_nowhere(node: ast.AST) -> bool:
+    """Whether a node is there for type checkers alone."""
+    return any(_is_for_types(fact) for condition in conditions(node) for fact in facts(condition))
+
+
+def _is_for_types(fact: Condition) -> bool:
+    return fact.holds and last_name(fact.test) == "TYPE_CHECKING"
+
+
 def tells_main(
     evaluator: Evaluator, fact: Condition, module: Module, frame: Frame | None = None, depth: int = 0
 ) -> bool:
@@ -57,8 +66,8 @@ def tells_main(
         return (equal if holds else unequal) and _is_main_test(sides, evaluator, module, frame)
     if depth > 3 or not holds:
         return False
-    if last_name(test) == "TYPE_CHECKING":
-        return True  # runs in no process at all
+    if _is_for_types(fact):
+        return True
     if isinstance(test, ast.Name):
         scope = evaluator.scope_binding(test.id, module.scope_of(test))
         bindings = scope.bindings[test.id] if scope is not None else []

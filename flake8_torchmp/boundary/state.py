@@ -39,7 +39,7 @@ from flake8_torchmp.semantics.values import (
 )
 
 from .apis import PRIMITIVES
-from .guards import is_guarded
+from .guards import is_guarded, runs_nowhere
 from .methods import mp_name
 from .phases import Phases
 
@@ -121,7 +121,7 @@ class State:
         """The names of its own module that a function reads, whatever they stand for, in source order."""
         assert isinstance(scope.node, FUNCTIONS)
         for node in body_nodes(scope.node):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not _is_unread(node, scope.module):
                 binding = self.evaluator.scope_binding(node.id, scope.module.scope_of(node))
                 if binding is not None and binding.is_module:
                     yield node, Global(scope.module, node.id)
@@ -222,7 +222,7 @@ class State:
         function = module.scope_of(binding.node).enclosing_function()
         if function is not None:
             return self.phase_of(function) == "parent"
-        return is_guarded(self.evaluator, binding.node, module)
+        return is_guarded(self.evaluator, binding.node, module) and not runs_nowhere(binding.node)
 
     def is_variable(self, variable: Global) -> bool:
         """Whether it holds data: no function, class, module or import, nothing that is code rather than state."""
@@ -679,6 +679,15 @@ class State:
     def is_primitive(self, variable: Global) -> bool:
         """A queue, lock or shared value of multiprocessing, made when the module is imported."""
         return any(isinstance(v, Result) and mp_name(v.callee) in PRIMITIVES for v in self.values(variable))
+
+
+def _is_unread(name: ast.Name, module: Module) -> bool:
+    """Whether a name stands in the annotation of a function's variable, which nobody evaluates."""
+    part: ast.AST = name
+    holder = up(name)
+    while isinstance(holder, ast.expr):
+        part, holder = holder, up(holder)
+    return isinstance(holder, ast.AnnAssign) and part is holder.annotation and module.scope_of(holder).is_function
 
 
 def _counts_on(node: ast.AST) -> bool:
