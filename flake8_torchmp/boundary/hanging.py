@@ -40,6 +40,8 @@ class Hanging(NamedTuple):
 
     value: Value
     way: tuple[Hop, ...]
+    is_receiver: bool = False
+    """Whether it comes along with one of its methods: nobody calls it itself."""
 
 
 class Hangings:
@@ -56,21 +58,22 @@ class Hangings:
     def on(self, values: list[Value], frame: Frame) -> Iterator[Hanging]:
         seen: set[tuple[Any, ...]] = set()
         repeats = Repeats()
-        pending = [(value, value.way) for value in values]
+        pending = [Hanging(value, value.way) for value in values]
         steps = 0
         while pending and len(seen) < MOST_HANGING:
-            value, way = pending.pop(0)
+            current = pending.pop(0)
+            value, way, _ = current
             if value.key in seen:
                 continue
             seen.add(value.key)
             if repeats.has_seen_enough(value):
                 continue
-            yield Hanging(value, way)
+            yield current
             if steps < MOST_STEPS:
                 self.evaluator.steps = 0  # what one of them holds and is hard to follow must not hide the rest
             for inner, label in self._held(value):
                 hop = Hop(_node_of(value), _module_of(value) or frame.module, label)
-                pending.append((inner, (*inner.way, hop, *way)))
+                pending.append(Hanging(inner, (*inner.way, hop, *way), isinstance(value, Method)))
             steps += self.evaluator.steps
 
     def _held(self, value: Value) -> Iterator[tuple[Value, str]]:

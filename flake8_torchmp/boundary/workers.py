@@ -251,7 +251,7 @@ class Workers:
             is_called = crossing.api.kind != "loader" and crossing.parameter.role == "function"
             given = self.evaluator.of(crossing.source) if is_called else ()
             for hanging in crossing.hanging if crossing.has_workers else ():
-                if is_called and not self._may_be_called(hanging, given):
+                if hanging.is_receiver or (is_called and not self._may_be_called(hanging, given)):
                     continue  # only comes along with a method or a partial
                 if is_dataset and isinstance(hanging.value, Instance):
                     yield from self._sample_roots(hanging.value.cls, crossing.methods)
