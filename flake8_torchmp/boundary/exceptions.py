@@ -174,7 +174,7 @@ def _kept(made_with: Arguments | None) -> int | None:
 
 
 def _raises(scope: Scope) -> Iterator[ast.Raise]:
-    for node in body_nodes(scope.node):  # type: ignore[arg-type]
+    for node in body_nodes(scope.node):
         if isinstance(node, ast.Raise) and node.exc is not None:
             yield node
 

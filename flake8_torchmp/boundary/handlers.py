@@ -43,7 +43,7 @@ def swallowing(scope: Scope) -> Iterator[ast.AST]:
     """
     if scope.name == "__exit__" and (answer := _always_true(scope)) is not None:
         yield answer
-    for node in body_nodes(scope.node):  # type: ignore[arg-type]
+    for node in body_nodes(scope.node):
         if isinstance(node, ast.Try) and not _is_harmless(node.body) and not _leaves_marker(node):
             for handler in node.handlers:
                 if _is_broad(handler.type) and _goes_on_silently(handler, node, scope):

@@ -155,7 +155,7 @@ class KeptWorkers:
                 if method is not None and method.is_function and self.workers.runs(method):
                     found |= {
                         node.attr
-                        for node in body_nodes(method.node)  # type: ignore[arg-type]
+                        for node in body_nodes(method.node)
                         if isinstance(node, ast.Attribute)
                         and isinstance(node.value, ast.Name)
                         and node.value.id == receiver_name(method)

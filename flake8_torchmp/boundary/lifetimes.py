@@ -215,7 +215,7 @@ class Lifetimes:
         for scope in self.worker_scopes(cls):
             if _asks_for_process(scope):
                 return False
-            for node in body_nodes(scope.node):  # type: ignore[arg-type]
+            for node in body_nodes(scope.node):
                 if isinstance(node, ast.Attribute) and node.attr == attribute:
                     if isinstance(node.ctx, ast.Store) and not any(True for _ in conditions(node)):
                         return False
@@ -236,7 +236,7 @@ class Lifetimes:
             for worker in self.workers.of(module) if module is not None else ():
                 if worker.kind != "initializer":
                     continue
-                for node in body_nodes(worker.scope.node):  # type: ignore[arg-type]
+                for node in body_nodes(worker.scope.node):
                     if isinstance(node, ast.Attribute) and (
                         (node.attr == attribute and isinstance(node.ctx, ast.Store)) or node.attr in openers
                     ):
@@ -298,7 +298,7 @@ class _Run:
         cls = Class(owner, self.lifetimes.outline.frame_of(owner.parent)) if owner and owner.parent else self.cls
         events = self.lifetimes.change_at(scope.module, receiver)
         node: ast.AST
-        for node in body_nodes(scope.node, nested=False):  # type: ignore[arg-type]
+        for node in body_nodes(scope.node, nested=False):
             change = events.get(id(node))
             if change is not None:
                 self._changed(change, cls, scope, receiver)

@@ -128,7 +128,7 @@ class LoaderOptions:
         own = _names_of(Source(call.node, call.frame), [value]) | {name}
         functions = {id(f): f for node, module in places if (f := module.scope_of(node).enclosing_function())}
         for function in functions.values():
-            for node in body_nodes(function.node):  # type: ignore[arg-type]
+            for node in body_nodes(function.node):
                 if (
                     isinstance(node, ast.If)
                     and _without_workers(node.test, names) is not None

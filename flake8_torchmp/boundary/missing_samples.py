@@ -342,7 +342,7 @@ def _is_plainly_set(change: Change, made: ast.Dict) -> bool:
 
 def _is_looped_away(name: str, scope: Scope) -> bool:
     """`image = None` before `while image is None:`, or before a loop that sets it where it is None."""
-    for node in body_nodes(scope.node):  # type: ignore[arg-type]
+    for node in body_nodes(scope.node):
         if isinstance(node, ast.While) and mentions(node.test, {name}):
             return True
         if isinstance(node, ast.For) and any(
@@ -380,7 +380,7 @@ def _is_replaced(binding: Binding, use: ast.Name, scope: Scope) -> bool:
         and position(binding.node) < position(node) < position(use)
         and mentions(node.test, {use.id})
         and _sets(node.body, use.id)
-        for node in body_nodes(scope.node)  # type: ignore[arg-type]
+        for node in body_nodes(scope.node)
     )
 
 

@@ -122,7 +122,7 @@ class ObjectState:
         if not isinstance(receiver, Instance) or not self.datasets.is_dataset(receiver.cls):
             return
         name = receiver_name(scope)
-        for node in body_nodes(scope.node) if name else ():  # type: ignore[arg-type]
+        for node in body_nodes(scope.node) if name else ():
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
             held = node.func.value

@@ -146,7 +146,7 @@ class Queues:
         function = self.module.scope_of(join).enclosing_function()
         nodes = list(import_nodes(self.module))
         if function is not None:
-            nodes = body_nodes(function.node)  # type: ignore[arg-type]
+            nodes = body_nodes(function.node)
         later: list[ast.AST] = []
         for node in nodes:
             if node is join or not self._reads(node, key):
@@ -172,7 +172,7 @@ class Queues:
             if not isinstance(node, ast.With) or not any(self._is_a(item.context_expr, owner) for item in node.items):
                 continue
             around = self.module.scope_of(node).enclosing_function()
-            nodes = body_nodes(around.node) if around is not None else list(import_nodes(self.module))  # type: ignore[arg-type]
+            nodes = body_nodes(around.node) if around is not None else list(import_nodes(self.module))
             reads = [part for part in nodes if position(part) > position(node) and self._reads(part, key)]
             first = min(reads, key=position, default=None)
             if first is not None and position(first)[0] > (node.end_lineno or node.lineno):

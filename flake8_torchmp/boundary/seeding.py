@@ -130,7 +130,7 @@ class Seeds:
         if isinstance(scope.node, ast.ClassDef):
             return []
         found: list[Seeding] = []
-        for node in body_nodes(scope.node, nested=False):  # type: ignore[arg-type]
+        for node in body_nodes(scope.node, nested=False):
             if isinstance(node, ast.Call):
                 seeds = self._seeded_by(node, module, makes)
                 if seeds:
@@ -416,7 +416,7 @@ class Seeds:
 
 def _is_meant(worker: WorkerFunction) -> bool:
     """Whether a function puts back the state that it found."""
-    nodes = body_nodes(worker.scope.node)  # type: ignore[arg-type]
+    nodes = body_nodes(worker.scope.node)
     calls = {last_name(node.func) for node in nodes if isinstance(node, ast.Call)}
     return bool(calls & random_sources.SAVING)
 

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from flake8_torchmp.semantics import classes
-from flake8_torchmp.semantics.calls import Frame, has_receiver, receiver_name
+from flake8_torchmp.semantics.calls import Frame, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import Condition, conditions, facts, facts_at
+from flake8_torchmp.semantics.flow import facts_at
 from flake8_torchmp.semantics.module import (
     COMPREHENSIONS,
-    FUNCTIONS,
     Module,
     Scope,
     ancestors,
@@ -28,7 +27,6 @@ from flake8_torchmp.semantics.values import (
     Function,
     Instance,
     Member,
-    Method,
     ModuleValue,
     Result,
     Value,
@@ -37,7 +35,8 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis, random_sources
 from .datasets import Datasets
-from .workers import Workers, is_property
+from .worker_taint import Taint, asks_for_info
+from .workers import Workers
 
 DEEPEST = 4
 WRAPPERS = frozenset(
@@ -45,9 +44,6 @@ WRAPPERS = frozenset(
 )
 ENDLESS = frozenset("range count repeat trange".split())
 STARTING = frozenset("open iter reader DictReader Reader scandir execute File TarFile connect".split())
-THREADS = ("Thread", "submit")
-WHO = frozenset(("id", "num_workers"))
-"""What of the worker's info tells the workers apart as parts of a whole; `seed` does not."""
 
 
 class Sharding:
@@ -57,7 +53,7 @@ class Sharding:
         self.workers = workers
         self.datasets = datasets
         self._whole: dict[tuple[int, int], Function | None] = {}
-        self._running: list[Scope] = []
+        self.running: list[Scope] = []
 
     def forget(self) -> None:
         self._whole.clear()
@@ -74,11 +70,10 @@ class Sharding:
         if iteration is None or self._is_abstract(cls, iteration) or self._is_set_from_outside(cls):
             return None
         receiver = Instance(cls, None)
-        if any(
-            isinstance(r.value, ast.Name) and r.value.id == receiver_name(iteration.scope) for r in _returns(iteration)
-        ):
+        own = receiver_name(iteration.scope)
+        if any(isinstance(r.value, ast.Name) and r.value.id == own for r in iteration.scope.returns):
             following = classes.find_method(self.outline, cls, "__next__")
-            if following is None or self._knows(iteration.scope, receiver):
+            if following is None or self.knows(iteration.scope, receiver):
                 return None
             return iteration if self.whole(following, receiver) is not None else None
         return self.whole(iteration, receiver)
@@ -89,14 +84,14 @@ class Sharding:
         if iteration is None or isinstance(iteration.node, ast.Lambda):
             return None
         receiver, module = Instance(cls, None), iteration.scope.module
-        if any(self._knows(inner.scope, other) for inner, other in self.workers.callees(iteration.scope, receiver)):
+        if any(self.knows(inner.scope, other) for inner, other in self.workers.callees(iteration.scope, receiver)):
             return None
         if iteration.scope.parent is not cls.scope and any(
             b"get_worker_info" in self.outline.codebase.data(path)
             for path in self.outline.codebase.users([module.path])
         ):
             return None  # another subclass may have its part already
-        taint = _Taint(self, iteration, receiver)
+        taint = Taint(self, iteration, receiver)
         handed_out = [(node, value) for node, value in _handed_out(iteration) if not taint.covers(node, value)]
         if any(isinstance(node, ast.Return) and self._only_steps(value, module) for node, value in handed_out):
             return None  # nothing goes through it but `next`
@@ -111,7 +106,7 @@ class Sharding:
             for value in self.outline.values(node, self.outline.frame_at(node, module))
         )
 
-    def _is_draw(self, node: ast.AST, taint: _Taint) -> bool:
+    def _is_draw(self, node: ast.AST, taint: Taint) -> bool:
         if not isinstance(node, ast.Call):
             return False
         frame = self.outline.frame_at(node, taint.module)
@@ -136,17 +131,17 @@ class Sharding:
         key = (id(scope), id(receiver.cls.scope) if isinstance(receiver, Instance) else 0)
         if key in self._whole:
             return self._whole[key]
-        if scope in self._running or len(self._running) > DEEPEST:
+        if scope in self.running or len(self.running) > DEEPEST:
             return None
-        self._running.append(scope)
+        self.running.append(scope)
         try:
             self._whole[key] = known = self._find_whole(function, receiver)
         finally:
-            self._running.pop()
+            self.running.pop()
         return known
 
     def _find_whole(self, function: Function, receiver: Value | None) -> Function | None:
-        taint = _Taint(self, function, receiver)
+        taint = Taint(self, function, receiver)
         for node, value in _handed_out(function):
             if taint.covers(node, value):
                 continue
@@ -169,17 +164,17 @@ class Sharding:
             return False
         return all(item.scope is not owner for item in classes.project_classes(self.outline, receiver.cls))
 
-    def _delegated(self, iterables: list[ast.expr], taint: _Taint) -> Function | None:
+    def _delegated(self, iterables: list[ast.expr], taint: Taint) -> Function | None:
         """A generator of the project that a loop draws from: it answers for itself."""
         for leaf in _leaves(iterables):
             for function, receiver in taint.called(leaf):
-                if function.scope.is_generator or _returns(function):
+                if function.scope.is_generator or function.scope.returns:
                     found = self.whole(function, receiver)
                     if found is not None:
                         return found
         return None
 
-    def _may_differ(self, node: ast.AST, function: Function, iterables: list[ast.expr], taint: _Taint) -> bool:
+    def _may_differ(self, node: ast.AST, function: Function, iterables: list[ast.expr], taint: Taint) -> bool:
         """Whether workers may get different things without asking: random ones, or what only one can take."""
         leaves = list(_leaves(iterables))
         if any(self._is_foreign(leaf, taint.frame) for leaf in _leaves(_fillings(node, leaves, function))):
@@ -227,7 +222,7 @@ class Sharding:
             if classes.find_method(self.outline, value.cls, "__iter__") is not None:
                 return True
             own = (classes.maker(self.outline, value.cls), classes.find_method(self.outline, value.cls, "__next__"))
-            return any(method is not None and self._knows(method.scope, value) for method in own)
+            return any(method is not None and self.knows(method.scope, value) for method in own)
         name = qualified(value)
         return name.startswith(random_sources.OWN_STREAMS) or name.removesuffix("()") in apis.LOADERS
 
@@ -239,7 +234,7 @@ class Sharding:
             if scope in seen:
                 continue
             seen.add(scope)
-            for node in body_nodes(scope.node):  # type: ignore[arg-type]
+            for node in body_nodes(scope.node):
                 if isinstance(node, ast.Call):
                     frame = self.outline.frame_at(node, scope.module)
                     for value in self.outline.values(node.func, frame):
@@ -259,7 +254,7 @@ class Sharding:
             for v in self.outline.values(method.value, inner)
         )
 
-    def _knows(self, scope: Scope, receiver: Value | None) -> bool:
+    def knows(self, scope: Scope, receiver: Value | None) -> bool:
         """Whether a function, or one that it calls, asks for the worker's number or the count of workers."""
         return any(True for _ in self._asking(scope, receiver))
 
@@ -342,272 +337,14 @@ class Sharding:
         )
 
 
-class _Taint:
-    """What in a function depends on the worker that runs it."""
-
-    def __init__(self, sharding: Sharding, function: Function, receiver: Value | None) -> None:
-        self.sharding = sharding
-        self.scope = function.scope
-        self.module = function.scope.module
-        self.receiver = receiver
-        open_frame = sharding.evaluator.frame_of(function.scope)
-        self.frame = (
-            sharding.evaluator.frame(function.scope, None, open_frame.closure, receiver)
-            if has_receiver(function.scope) and receiver is not None
-            else open_frame
-        )
-        self._names: dict[tuple[int, str], bool] = {}
-
-    def covers(self, node: ast.AST, value: ast.expr | None) -> bool:
-        """Whether what a statement hands out, or that it runs at all, depends on the worker."""
-        if value is not None and self.depends(value):
-            return True
-        for item in ancestors(node):
-            if item is self.scope.node:
-                break
-            if isinstance(item, ast.For | ast.AsyncFor) and self.depends(item.iter):
-                return True
-            if isinstance(item, ast.With) and any(self.depends(part.context_expr) for part in item.items):
-                return True
-        for condition in conditions(node):
-            if self.depends(condition.test) or any(self._is_parent(*fact) for fact in facts(condition)):
-                return True
-        return False
-
-    def _is_parent(self, test: ast.expr, holds: bool) -> bool:
-        """`get_worker_info() is None`: there is nobody to share with."""
-        if isinstance(test, ast.Compare) and len(test.ops) == 1:
-            right = test.comparators[0]
-            if isinstance(right, ast.Constant) and right.value is None:
-                return isinstance(test.ops[0], ast.Is | ast.Eq) is holds and self._is_info(test.left)
-            return False
-        if not holds and self._is_info(test):
-            return True
-        return any(
-            taint._is_parent(*fact) for taint, told in self._told(test) for fact in facts(Condition(told, holds))
-        )
-
-    def _told(self, test: ast.expr) -> Iterator[tuple[_Taint, ast.expr]]:
-        """What a test comes down to: the value of its variable, the one result of its function or property."""
-        if isinstance(test, ast.Name):
-            bound = self._bound(test)
-            if len(bound) == 1 and isinstance(bound[0], ast.Compare):
-                yield self, bound[0]
-        functions = self.called(test)
-        if isinstance(test, ast.Attribute):
-            method = self._property(test)
-            functions = [(method, self.receiver)] if method is not None else []
-        for function, receiver in functions if len(functions) == 1 else ():
-            returned = [statement.value for statement in _returns(function)]
-            if len(returned) == 1 and isinstance(returned[0], ast.Compare):
-                yield _Taint(self.sharding, function, receiver), returned[0]
-
-    def depends(self, node: ast.AST) -> bool:
-        """Whether an expression has the worker's number or the count of workers in it."""
-        if isinstance(node, ast.Attribute):
-            if self._is_info(node.value):
-                return node.attr in WHO
-            return self._is_stored(node) or self._is_told_by_property(node) or self.depends(node.value)
-        if isinstance(node, ast.Name):
-            return self._is_named(node)
-        if isinstance(node, ast.Call):
-            return self._is_given(node)
-        if isinstance(node, ast.Compare) and any(
-            isinstance(c, ast.Constant) and c.value is None for c in node.comparators
-        ):
-            return False
-        if isinstance(node, ast.IfExp):
-            return self.depends(node.body) or self.depends(node.orelse) or self.depends(node.test)
-        return any(self.depends(part) for part in ast.iter_child_nodes(node) if not isinstance(part, FUNCTIONS))
-
-    def _is_given(self, call: ast.Call) -> bool:
-        name = last_name(call.func)
-        if _asks_for_info(call, self.module) or name in random_sources.SEEDER_NAMES or self._makes_generator(call):
-            return False
-        parts = [*call.args, *(keyword.value for keyword in call.keywords)]
-        if any(self._is_info(part) or self.depends(part) for part in parts):
-            return True
-        called = self.called(call)
-        if called:
-            return any(self._answers(function, receiver) for function, receiver in called)
-        return isinstance(call.func, ast.Attribute) and self.depends(call.func.value)
-
-    def _answers(self, function: Function, receiver: Value | None) -> bool:
-        sharding = self.sharding
-        if isinstance(function.node, ast.Lambda) or not sharding._knows(function.scope, receiver):
-            return False
-        if function.scope.is_generator:
-            return sharding.whole(function, receiver) is None
-        inner = _Taint(sharding, function, receiver)
-        if function.scope in sharding._running or len(sharding._running) > DEEPEST:
-            return True
-        sharding._running.append(function.scope)
-        try:
-            returned = [r for r in _returns(function) if r.value is not None]
-            parts = [part for r in returned for part in _parts(r.value)]
-            return any(inner.depends(part) or inner._is_info(part) for part in parts) or all(
-                inner.covers(r, r.value) for r in returned
-            )
-        finally:
-            sharding._running.pop()
-
-    def _is_told_by_property(self, node: ast.Attribute) -> bool:
-        """`self.shard`, where a property of that name asks who it is for."""
-        method = self._property(node)
-        return method is not None and self._answers(method, self.receiver)
-
-    def _property(self, node: ast.Attribute) -> Function | None:
-        """The property of the own object that an attribute is."""
-        if not isinstance(self.receiver, Instance) or not isinstance(node.value, ast.Name):
-            return None
-        if node.value.id != receiver_name(self.scope):
-            return None
-        method = classes.find_method(self.sharding.outline, self.receiver.cls, node.attr)
-        return method if method is not None and is_property(method.scope) else None
-
-    def _makes_generator(self, call: ast.Call) -> bool:
-        name = last_name(call.func)
-        makers = {maker.rpartition(".")[2] for maker in random_sources.MAKERS}
-        return name in makers
-
-    def called(self, node: ast.expr) -> list[tuple[Function, Value | None]]:
-        """The functions of the project that a call runs."""
-        if not isinstance(node, ast.Call):
-            return []
-        evaluator = self.sharding.outline
-        open_frame = evaluator.frame_of(self.scope)
-        if has_receiver(self.scope) and self.receiver is not None:
-            open_frame = evaluator.frame(self.scope, None, open_frame.closure, self.receiver)
-        values = evaluator.values(node.func, evaluator.frame_in(self.module.scope_of(node), open_frame))
-        if not any(isinstance(v, Function | Method) for v in values) and isinstance(node.func, ast.Attribute):
-            values = self.sharding.evaluator.values(
-                node.func, self.sharding.evaluator.frame_in(self.module.scope_of(node), self.frame)
-            )
-        found: list[tuple[Function, Value | None]] = []
-        for value in values:
-            if isinstance(value, Function):
-                found.append((value, None))
-            elif isinstance(value, Method):
-                found.append((value.function, value.receiver))
-        return found
-
-    def _is_info(self, node: ast.AST) -> bool:
-        if isinstance(node, ast.Call):
-            return _asks_for_info(node, self.module) or any(_gives_info(f.scope) for f, _ in self.called(node))
-        if isinstance(node, ast.NamedExpr):
-            return self._is_info(node.value)
-        if isinstance(node, ast.Attribute) and (method := self._property(node)) is not None:
-            return _gives_info(method.scope)
-        values = self._bound(node) if isinstance(node, ast.Name) else []
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            values = self._stored(node)
-        chosen = [part for value in values for part in _alternatives(value)]
-        return any(isinstance(value, ast.Call) and self._is_info(value) for value in chosen)
-
-    def _bound(self, name: ast.Name) -> list[ast.expr]:
-        scope = self.sharding.outline.scope_binding(name.id, self.module.scope_of(name))
-        if scope is None or scope.is_module:
-            return []
-        return [b.value for b in scope.bindings[name.id] if b.value is not None]
-
-    def _is_named(self, name: ast.Name) -> bool:
-        scope = self.sharding.outline.scope_binding(name.id, self.module.scope_of(name))
-        if scope is None or scope.is_module:
-            return False
-        key = (id(scope), name.id)
-        if key not in self._names:
-            self._names[key] = False
-            self._names[key] = any(
-                self.depends(b.value) or self._is_decided(b.node)
-                for b in scope.bindings[name.id]
-                if b.value is not None and b.kind != "parameter"
-            ) or any(
-                self.covers(change.node, change.value)
-                for change in self.module.changes.get(name.id, ())
-                if change.value is not None and self.module.scope_of(change.node).enclosing_function() is self.scope
-            )
-            self._names[key] = self._names[key] or self._is_function_of(name.id) or self._is_filled(name.id)
-        return self._names[key]
-
-    def _is_function_of(self, name: str) -> bool:
-        """Whether a function inside this one reads what depends on the worker."""
-        return any(
-            isinstance(inner, FUNCTIONS)
-            and getattr(inner, "name", "") == name
-            and any(isinstance(part, ast.Name) and self.depends(part) for part in ast.walk(inner))
-            for inner in ast.walk(self.scope.node)
-        )
-
-    def _is_filled(self, name: str) -> bool:
-        """Whether a thread gets it together with what depends on the worker: a queue, say."""
-        for call in (call for starter in THREADS for call in self.module.calls_of(starter)):
-            names = [part for part in ast.walk(call) if isinstance(part, ast.Name)]
-            if name in {part.id for part in names} and self.module.scope_of(call) is self.scope:
-                return any(self.depends(part) for part in names if part.id != name)
-        return False
-
-    def _is_decided(self, node: ast.AST) -> bool:
-        return any(self.depends(condition.test) for condition in conditions(node))
-
-    def _is_stored(self, node: ast.Attribute) -> bool:
-        """An attribute of the dataset that a method sets by the worker's number."""
-        key = (0, f"{node.attr} asked")
-        if key in self._names:
-            return False
-        self._names[key] = True
-        found = any(self.depends(value) for value in self._stored(node))
-        del self._names[key]
-        return found
-
-    def _stored(self, node: ast.Attribute) -> list[ast.expr]:
-        if not isinstance(self.receiver, Instance) or not isinstance(node.value, ast.Name):
-            return []
-        if node.value.id != receiver_name(self.scope):
-            return []
-        key = (0, node.attr)
-        if key in self._names:
-            return []
-        self._names[key] = True
-        found: list[ast.expr] = []
-        for cls in classes.project_classes(self.sharding.outline, self.receiver.cls):
-            for change, method in classes.stores(cls).get(node.attr, ()):
-                if change.value is not None:
-                    found.append(change.value)
-                    taint = _Taint(self.sharding, Function(method, None), self.receiver)
-                    taint._names.update({k: v for k, v in self._names.items() if k[0] == 0})
-                    if method is not self.scope and (taint.depends(change.value) or taint._is_decided(change.node)):
-                        del self._names[key]
-                        return [_ASKING]
-        del self._names[key]
-        return found
-
-
-_ASKING = ast.parse("get_worker_info().id", mode="eval").body
-
-
 def _places(nodes: list[ast.AST]) -> str:
     return " ".join(f"{getattr(n, 'lineno', 0)}:{getattr(n, 'col_offset', 0)}:{type(n).__name__}" for n in nodes)
-
-
-def _alternatives(node: ast.expr) -> list[ast.expr]:
-    """`a` and `b` of `a or b` and of `a if c else b`."""
-    if isinstance(node, ast.BoolOp):
-        return node.values
-    return [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
-
-
-def _parts(node: ast.expr | None) -> list[ast.expr]:
-    return list(node.elts) if isinstance(node, ast.Tuple) else [node] if node is not None else []
-
-
-def _returns(function: Function) -> list[ast.Return]:
-    return function.scope.returns
 
 
 def _handed_out(function: Function) -> Iterator[tuple[ast.AST, ast.expr | None]]:
     """The yields of a generator, or what another function returns."""
     if not function.scope.is_generator:
-        for statement in _returns(function):
+        for statement in function.scope.returns:
             if not isinstance(statement.value, ast.Constant | None.__class__):
                 yield statement, statement.value
         return
@@ -710,8 +447,8 @@ def _is_left_open(function: Function) -> bool:
 
 def _asks_who(scope: Scope) -> bool:
     """Whether a function reads the number of its worker, or the count of them, or hands the info on."""
-    nodes = body_nodes(scope.node)  # type: ignore[arg-type]
-    return any(isinstance(n, ast.Call) and _asks_for_info(n, scope.module) for n in nodes)
+    nodes = body_nodes(scope.node)
+    return any(isinstance(n, ast.Call) and asks_for_info(n, scope.module) for n in nodes)
 
 
 def _asks_for_count_alone(scope: Scope) -> bool:
@@ -720,7 +457,7 @@ def _asks_for_count_alone(scope: Scope) -> bool:
         binding.name
         for bindings in scope.bindings.values()
         for binding in bindings
-        if isinstance(binding.value, ast.Call) and _asks_for_info(binding.value, scope.module)
+        if isinstance(binding.value, ast.Call) and asks_for_info(binding.value, scope.module)
     }
     reads = [node for name in infos for node in scope.module.loads(name) if isinstance(node, ast.Name)]
     own = [up(node) for node in reads if scope.module.scope_of(node).enclosing_function() is scope]
@@ -729,13 +466,3 @@ def _asks_for_count_alone(scope: Scope) -> bool:
         isinstance(holder, ast.Attribute | ast.Compare | ast.If | ast.IfExp | ast.BoolOp | ast.UnaryOp)
         for holder in own
     )
-
-
-def _gives_info(scope: Scope) -> bool:
-    """Whether a function does nothing but hand out the worker's info."""
-    given = [statement.value for statement in scope.returns]
-    return len(given) == 1 and isinstance(given[0], ast.Call) and _asks_for_info(given[0], scope.module)
-
-
-def _asks_for_info(call: ast.Call, module: Module) -> bool:
-    return last_name(call.func) in ("get_worker_info", *module.names_of("get_worker_info"))

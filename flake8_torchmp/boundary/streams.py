@@ -57,7 +57,7 @@ class Streams:
         scope = worker.scope
         if worker.kind in RANKS and self.workers.train_together(user):
             return
-        for node in body_nodes(scope.node):  # type: ignore[arg-type]
+        for node in body_nodes(scope.node):
             if not isinstance(node, ast.Call):
                 continue
             for used in _generators_of(node):
@@ -215,7 +215,7 @@ class Streams:
         module = worker.scope.module
         if b"random" not in module.data and b"torch" not in module.data:
             return None
-        for node in body_nodes(worker.scope.node):  # type: ignore[arg-type]
+        for node in body_nodes(worker.scope.node):
             if not isinstance(node, ast.Call) or any(k.arg == "generator" for k in node.keywords):
                 continue
             for value in self.outline.values(node.func, self.outline.frame_at(node, module)):

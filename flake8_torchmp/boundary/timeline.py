@@ -221,8 +221,7 @@ class _AllEvents(Watch):
 
     def _looked_at(self, scope: Scope) -> tuple[str, Iterable[Scope]]:
         if self.starts.can_start(scope, self.starts.has_loaders(scope.module)) or any(
-            isinstance(node, ast.Call) and self._may_be_event(node, scope.module)
-            for node in body_nodes(scope.node)  # type: ignore[arg-type]
+            isinstance(node, ast.Call) and self._may_be_event(node, scope.module) for node in body_nodes(scope.node)
         ):
             return "counts", ()
         if self._makes_records(scope):
@@ -243,7 +242,7 @@ class _AllEvents(Watch):
             return False
         return any(
             isinstance(value, Class) and classes.has_factories(self.outline, value)
-            for node in body_nodes(scope.node)  # type: ignore[arg-type]
+            for node in body_nodes(scope.node)
             if isinstance(node, ast.Call) and may_run_project(self.outline, node.func, module)
             for value in self.outline.values(node.func, self.outline.frame_at(node, module))
         )

@@ -118,7 +118,7 @@ class Workers:
     def _methods_of_arguments(self, scope: Scope) -> Iterator[tuple[Function, Value | None]]:
         """What a target calls on the objects of the project that it is given: `env.step()`."""
         called: dict[str, list[ast.Attribute]] = {}
-        for node in body_nodes(scope.node):  # type: ignore[arg-type]
+        for node in body_nodes(scope.node):
             method = node.func if isinstance(node, ast.Call) else None
             if not isinstance(method, ast.Attribute) or not isinstance(method.value, ast.Name):
                 continue
@@ -295,7 +295,7 @@ class Workers:
             if scope in reached:
                 continue
             reached.add(scope)
-            nodes = body_nodes(scope.node)  # type: ignore[arg-type]
+            nodes = body_nodes(scope.node)
             if any(isinstance(node, ast.Attribute) and node.attr == attribute for node in nodes):
                 return True
             pending += [(function.scope, owner) for function, owner in self.callees(scope, receiver)]

@@ -299,7 +299,7 @@ def _yielded(evaluator: Evaluator, generator: Function | Method, arguments: Argu
     """What a generator of the project gives."""
     frame = evaluator.enter(generator, arguments)
     found = False
-    for node in body_nodes(frame.scope.node, nested=False) if frame is not None else ():  # type: ignore[arg-type]
+    for node in body_nodes(frame.scope.node, nested=False) if frame is not None else ():
         if isinstance(node, ast.Yield | ast.YieldFrom) and node.value is not None and frame is not None:
             found = True
             inner = evaluator.values(node.value, evaluator.frame_in(frame.module.scope_of(node), frame))

@@ -542,8 +542,10 @@ def _of_class(evaluator: Evaluator, base: Value, order: tuple[Value, ...], name:
         if isinstance(item, External) and item.name not in EMPTY_BASES:
             yield from _of_library(evaluator, base, item, name)
             return
-    bare = isinstance(base, Class) and name == "__new__"
-    yield External("builtins.object.__new__", base.node, base.scope.module) if bare else UNKNOWN  # type: ignore[attr-defined]
+    if isinstance(base, Class) and name == "__new__":
+        yield External("builtins.object.__new__", base.node, base.scope.module)
+    else:
+        yield UNKNOWN
 
 
 def _of_library(evaluator: Evaluator, base: Value, item: External, name: str) -> Iterator[Value]:

@@ -293,7 +293,7 @@ def listed_constants(node: ast.AST) -> list[object] | None:
     return known if known and len(known) == len(elements) else None
 
 
-def body_nodes(function: FunctionNode, *, nested: bool = True) -> list[ast.AST]:
+def body_nodes(function: ScopeNode, *, nested: bool = True) -> list[ast.AST]:
     """The nodes of a function's body in source order, with or without the functions and classes inside it."""
     name = "_torchmp_nested" if nested else "_torchmp_body"
     known: list[ast.AST] | None = getattr(function, name, None)
@@ -303,8 +303,9 @@ def body_nodes(function: FunctionNode, *, nested: bool = True) -> list[ast.AST]:
     return known
 
 
-def _walk_body(function: FunctionNode, nested: bool) -> Iterator[ast.AST]:
-    stack: list[ast.AST] = [function.body] if isinstance(function, ast.Lambda) else list(reversed(function.body))
+def _walk_body(function: ScopeNode, nested: bool) -> Iterator[ast.AST]:
+    body: Any = getattr(function, "body", [])
+    stack: list[ast.AST] = list(reversed(body)) if isinstance(body, list) else [body]
     while stack:
         node = stack.pop()
         kind = node.__class__
