@@ -10,7 +10,8 @@ from flake8_torchmp.semantics.calls import receiver_name
 from flake8_torchmp.semantics.module import Scope, dotted
 from flake8_torchmp.semantics.values import Class
 
-from .state import Global, State
+from .global_names import Global
+from .state import State
 
 
 def read_through_objects(scope: Scope, state: State) -> Iterator[tuple[ast.expr, Global]]:

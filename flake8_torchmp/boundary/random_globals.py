@@ -7,7 +7,8 @@ import ast
 from flake8_torchmp.semantics.module import Module, body_nodes
 from flake8_torchmp.semantics.values import Collection, External, Function, Member, Result, Value
 
-from .state import Global, State
+from .global_names import Global
+from .state import State
 
 RANDOM = ("numpy.random.", "random.", "secrets.")
 RANDOM_TENSORS = frozenset(
@@ -30,7 +31,7 @@ class RandomGlobals:
         """Whether each import makes other data: drawn at random and not seeded before."""
         if self._is_seeded(variable.module):
             return False
-        return any(self._is_drawn(value, 0) for value in self.state.values(variable)) or any(
+        return any(self._is_drawn(value, 0) for value in self.state.names.values(variable)) or any(
             isinstance(binding.value, ast.Call) and self._draws(binding.value, variable.module)
             for binding in variable.bindings
         )

@@ -14,11 +14,12 @@ from flake8_torchmp.semantics.values import Constant, Hop, Instance, Value
 from .apis import Api
 from .crossings import Crossing, Crossings
 from .datasets import UNSEEN_LOADER, Datasets
+from .global_names import Global
 from .holdings import Holding, Holdings
 from .lifetimes import Lifetimes
 from .methods import StartMethods
 from .openers import Opener, Openers, is_open
-from .state import Global, State
+from .state import State
 from .workers import WorkerFunction
 
 
@@ -165,12 +166,12 @@ class Resources:
         """The resources of module-level variables that worker code reads, and what is wrong with that."""
         if worker.kind == "initializer":
             return
-        for node, variable in state.read_by(worker.scope):
+        for node, variable in state.names.read_by(worker.scope):
             if not any(isinstance(b.value, ast.Call) for b in variable.bindings) or not state.is_made_at_import(
                 variable
             ):
                 continue
-            for value in state.values(variable):
+            for value in state.names.values(variable):
                 for handle in self.openers.handles(value):
                     if not is_open(handle, ()) or not handle.opener.is_opened_at_once:
                         continue

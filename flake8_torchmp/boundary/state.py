@@ -1,4 +1,4 @@
-"""Module-level state: which global a name is, who changes it, and in which process."""
+"""Module-level state: what a global holds, who changes it, and in which process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flake8_torchmp.semantics import classes, effects
 from flake8_torchmp.semantics.callers import MOST_MODULES
-from flake8_torchmp.semantics.calls import Parameter, has_receiver, is_class_method, parameters, receiver_name
+from flake8_torchmp.semantics.calls import is_class_method, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, conditions, facts, reaching
 from flake8_torchmp.semantics.module import (
@@ -39,6 +39,7 @@ from flake8_torchmp.semantics.values import (
 )
 
 from .apis import PRIMITIVES
+from .global_names import Global, GlobalNames
 from .guards import is_guarded, runs_nowhere
 from .methods import mp_name
 from .phases import Phases
@@ -58,21 +59,6 @@ POURING = frozenset("merge_from_file merge_from_list merge_from_other_cfg merge_
 """Methods by which a whole configuration or state is set anew."""
 
 
-class Global(NamedTuple):
-    """A variable of a module of the project."""
-
-    module: Module
-    name: str
-
-    @property
-    def bindings(self) -> list[Binding]:
-        return self.module.scope.bindings.get(self.name, [])
-
-    @property
-    def text(self) -> str:
-        return f"{self.module.name}.{self.name}"
-
-
 class Mutation(NamedTuple):
     """A place where a global is changed or bound again."""
 
@@ -87,6 +73,7 @@ class Mutation(NamedTuple):
 class State:
     def __init__(self, evaluator: Evaluator, phases: Phases) -> None:
         self.evaluator = evaluator
+        self.names = GlobalNames(evaluator)
         self._guarded: dict[tuple[str, str], bool] = {}
         self.phases = phases
         self.forget()
@@ -94,112 +81,9 @@ class State:
     def forget(self) -> None:
         self._mutations: dict[tuple[str, str], list[Mutation]] = {}
         self._settable: dict[tuple[object, ...], bool] = {}
-        self._reads: dict[int, list[tuple[ast.expr, Global]]] = {}
+        self.names.forget()
 
-    # which global
-
-    def read_by(self, scope: Scope) -> Iterator[tuple[ast.expr, Global]]:
-        """The reads of globals of the project in a function's body, in source order."""
-        known = self._reads.get(id(scope))
-        if known is None:
-            assert isinstance(scope.node, FUNCTIONS)
-            known = self._reads[id(scope)] = self._reads_among(body_nodes(scope.node), scope.module)
-        yield from known
-
-    def read_by_default(self, scope: Scope) -> Iterator[tuple[ast.expr, Global]]:
-        """The reads of parameters whose default is a global, where a call leaves that in force."""
-        defaults = parameters(scope.node).values()  # type: ignore[arg-type]
-        for parameter in defaults:
-            if isinstance(parameter.default, ast.Name):
-                for load in scope.module.loads(parameter.name):
-                    inside = isinstance(load, ast.Name) and scope.module.scope_of(load).enclosing_function() is scope
-                    variable = self._by_default(load, scope.module) if isinstance(load, ast.Name) and inside else None
-                    if variable is not None:
-                        yield load, variable
-
-    def names_in(self, scope: Scope) -> Iterator[tuple[ast.Name, Global]]:
-        """The names of its own module that a function reads, whatever they stand for, in source order."""
-        assert isinstance(scope.node, FUNCTIONS)
-        for node in body_nodes(scope.node):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not _is_unread(node, scope.module):
-                binding = self.evaluator.scope_binding(node.id, scope.module.scope_of(node))
-                if binding is not None and binding.is_module:
-                    yield node, Global(scope.module, node.id)
-
-    def _reads_among(self, nodes: list[ast.AST], module: Module) -> list[tuple[ast.expr, Global]]:
-        found: list[tuple[ast.expr, Global]] = []
-        for node in nodes:
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                variable = self.of_name(node, module)
-                if variable is not None:
-                    found.append((node, variable))
-            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                variable = self.of_attribute(node, module)
-                if variable is not None:
-                    found.append((node, variable))
-        return sorted(found, key=lambda item: position(item[0]))
-
-    def of_name(self, node: ast.Name, module: Module) -> Global | None:
-        scope = self.evaluator.scope_binding(node.id, module.scope_of(node))
-        if scope is None:
-            return self._starred(node.id, module)
-        if scope.is_module:
-            return self.origin(Global(module, node.id))
-        bindings = scope.bindings[node.id]
-        if len(bindings) == 1 and bindings[0].kind == "from":  # imported inside the function
-            return self._imported(bindings[0].node, module)
-        return None
-
-    def of_attribute(self, node: ast.Attribute, module: Module) -> Global | None:
-        """`data.VOCAB`, where `data` is a module of the project."""
-        if not dotted(node):
-            return None
-        base = node.value
-        root: ast.expr = base
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if not isinstance(root, ast.Name):
-            return None
-        scope = self.evaluator.scope_binding(root.id, module.scope_of(root))
-        if scope is None or not any(b.kind in ("import", "from") for b in scope.bindings[root.id]):
-            return None
-        for value in self.evaluator.values(base, self.evaluator.frame_at(node, module)):
-            if isinstance(value, ModuleValue) and value.path:
-                other = self.evaluator.codebase.module(value.path)
-                if other is not None and node.attr in other.scope.bindings:
-                    return self.origin(Global(other, node.attr))
-        return None
-
-    def _starred(self, name: str, module: Module) -> Global | None:
-        for node in module.scope.star_imports:
-            codebase = self.evaluator.codebase
-            found = codebase.find(node.module or "", module.path, node.level)
-            may_offer = found is not None and found[1] and codebase.may_offer(found[1], name)
-            other = codebase.module(found[1]) if found is not None and may_offer else None
-            if other is not None and name in other.scope.bindings:
-                return self.origin(Global(other, name))
-        return None
-
-    def origin(self, variable: Global, depth: int = 0) -> Global | None:
-        """The variable that an imported name stands for; None for what is no variable of the project."""
-        bindings = variable.bindings
-        imports = [b for b in bindings if b.kind == "from"]
-        if not imports:
-            return variable
-        if len(bindings) > 1 or depth > 8:
-            return None
-        return self._imported(imports[0].node, variable.module, depth)
-
-    def _imported(self, alias: Any, module: Module, depth: int = 0) -> Global | None:
-        node: Any = up(alias)
-        found = self.evaluator.codebase.find(node.module or "", module.path, node.level)
-        other = self.evaluator.codebase.module(found[1]) if found is not None and found[1] else None
-        if other is None or other is module or alias.name not in other.scope.bindings:
-            return None
-        return self.origin(Global(other, alias.name), depth + 1)
-
-    def values(self, variable: Global) -> tuple[Value, ...]:
-        return self.evaluator.name_in_module(variable.name, variable.module)
+    # what it is
 
     def is_made_at_import(self, variable: Global) -> bool:
         """Whether importing the module binds it at all."""
@@ -287,14 +171,14 @@ class State:
     def seen_by(self, read: ast.expr, module: Module, variable: Global) -> list[Mutation]:
         """The mutations of a variable that one read of it can show: `X.a` shows nothing of `X.b = 1`."""
         mutations = self.mutations(variable)
-        if isinstance(read, ast.Name) and self._by_default(read, variable.module) == variable:
+        if isinstance(read, ast.Name) and self.names.by_default(read, variable.module) == variable:
             return [mutation for mutation in mutations if mutation.kind == "changed"]  # it was bound before
         holder = up(read)
         if isinstance(holder, ast.Attribute) and self.is_in_class(read, variable):
             return [mutation for mutation in mutations if self._is_of_class(mutation, holder.attr)]
         if not isinstance(holder, ast.Attribute) or not any(mutation.attribute for mutation in mutations):
             return mutations
-        if not self._are_plain(self.values(variable), holder.attr):
+        if not self._are_plain(self.names.values(variable), holder.attr):
             return mutations
         seen = [mutation for mutation in mutations if mutation.attribute.partition(".")[0] in ("", holder.attr)]
         inner = up(holder)
@@ -324,7 +208,7 @@ class State:
         yield from self._rebindings(variable)
         first = variable.bindings[0] if len(variable.bindings) == 1 else None
         if first is not None and first.kind == "assign" and isinstance(first.value, ast.Name):
-            other = self.of_name(first.value, variable.module)  # `cfg = __C`
+            other = self.names.of_name(first.value, variable.module)  # `cfg = __C`
             yield from (m for m in self.mutations(other) if m.kind == "changed") if other is not None else ()
         codebase = self.evaluator.codebase
         paths = codebase.mentioning(variable.name, variable.module.path)
@@ -370,10 +254,10 @@ class State:
                     yield Mutation(change.node, module, kind, attribute)
         for name in self._names_in(variable, module):
             for reference in module.loads(name):
-                if isinstance(reference, ast.Name) and self.of_name(reference, module) == variable:
+                if isinstance(reference, ast.Name) and self.names.of_name(reference, module) == variable:
                     yield from self._through(reference, module)
         for reference in module.loads(variable.name):
-            if isinstance(reference, ast.Attribute) and self.of_attribute(reference, module) == variable:
+            if isinstance(reference, ast.Attribute) and self.names.of_attribute(reference, module) == variable:
                 yield from self._through(reference, module)
 
     def _names_in(self, variable: Global, module: Module) -> list[str]:
@@ -391,7 +275,7 @@ class State:
         target: Any = change.target
         while isinstance(target, ast.Attribute | ast.Subscript):
             named = target if isinstance(target, ast.Attribute) and target.attr == variable.name else None
-            if named is not None and self.of_attribute(named, module) == variable:
+            if named is not None and self.names.of_attribute(named, module) == variable:
                 return "changed"
             target = target.value
         if not isinstance(target, ast.Name):
@@ -408,7 +292,7 @@ class State:
         if change.kind == "augmented" and isinstance(change.target, ast.Name) and root == variable.name:
             return ""  # a binding as well
         known = self._names_in(variable, module)
-        if root in known and self.of_name(target, module) == variable:
+        if root in known and self.names.of_name(target, module) == variable:
             return "changed"
         if root not in known and self._is_alias(target, variable, module):
             return "changed"
@@ -421,24 +305,13 @@ class State:
             return False
         for binding in reaching(scope.bindings[name.id], name, scope, module.scope_of(name)):
             value = binding.value
-            if binding.kind == "assign" and isinstance(value, ast.Name) and self.of_name(value, module) == variable:
+            if (
+                binding.kind == "assign"
+                and isinstance(value, ast.Name)
+                and self.names.of_name(value, module) == variable
+            ):
                 return True
-        return self._by_default(name, module) == variable
-
-    def _by_default(self, name: ast.Name, module: Module) -> Global | None:
-        """`def add(word, vocab=VOCAB)`: the variable that a parameter is where a call leaves its default in force."""
-        scope = self.evaluator.scope_binding(name.id, module.scope_of(name))
-        if scope is None or not scope.is_function:
-            return None
-        parameter = parameters(scope.node).get(name.id)  # type: ignore[arg-type]
-        if parameter is None or not isinstance(parameter.default, ast.Name):
-            return None
-        module = scope.module
-        calls = module.calls.get(scope.name, ())
-        if calls and all(_gives(call, parameter, has_receiver(scope)) for call in calls):
-            return None
-        bound = reaching(scope.bindings[name.id], name, scope, module.scope_of(name))
-        return self.of_name(parameter.default, module) if any(b.kind == "parameter" for b in bound) else None
+        return self.names.by_default(name, module) == variable
 
     def _through(self, reference: ast.expr, module: Module) -> Iterator[Mutation]:
         """What is done to a variable by way of a call: a setter of its object, or a function that it is given to."""
@@ -465,7 +338,7 @@ class State:
         target = change.target
         is_variable = isinstance(target, ast.Name)
         if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
-            is_variable = target.attr == variable.name and self.of_attribute(target, module) == variable
+            is_variable = target.attr == variable.name and self.names.of_attribute(target, module) == variable
             if not is_variable:
                 return f"{target.attr}.{change.name}" if change.kind == "attribute" else target.attr
         return change.name if change.kind == "attribute" and is_variable else ""
@@ -555,13 +428,15 @@ class State:
                 continue
             holder = up(node)
             if isinstance(holder, ast.Call):
-                variable = self.of_name(node, module)
+                variable = self.names.of_name(node, module)
                 if variable is not None:
                     for mutation in self._through(node, module):
                         yield mutation.node, variable
             elif isinstance(holder, ast.Attribute):
                 asked = up(holder)
-                variable = self.of_name(node, module) if asked is not None and effects.is_statement(asked) else None
+                variable = (
+                    self.names.of_name(node, module) if asked is not None and effects.is_statement(asked) else None
+                )
                 if asked is not None and variable is not None and self._collects(asked, module):
                     yield asked, variable
 
@@ -569,13 +444,13 @@ class State:
         target: Any = change.target
         while isinstance(target, ast.Attribute | ast.Subscript):
             if isinstance(target, ast.Attribute):
-                variable = self.of_attribute(target, module)
+                variable = self.names.of_attribute(target, module)
                 if variable is not None:
                     return variable
             target = target.value
         if not isinstance(target, ast.Name) or (change.kind == "augmented" and target is change.target):
             return None  # a binding
-        return self.of_name(target, module) or self._named_by(target, module)
+        return self.names.of_name(target, module) or self._named_by(target, module)
 
     def _named_by(self, name: ast.Name, module: Module) -> Global | None:
         """The variable that a local name is another name for, or the class of a class method."""
@@ -586,8 +461,8 @@ class State:
             return Global(module, owner.name) if is_class else None
         values = [b.value for b in scope.bindings[name.id] if b.kind == "assign"] if scope is not None else []
         if len(values) == 1 and isinstance(values[0], ast.Name):
-            return self.of_name(values[0], module)
-        return None if values else self._by_default(name, module)
+            return self.names.of_name(values[0], module)
+        return None if values else self.names.by_default(name, module)
 
     def _is_lazy(self, node: ast.AST, variable: Global, module: Module) -> bool:
         """Made once per process: where the variable is still None or empty, or has no such key."""
@@ -607,7 +482,7 @@ class State:
                 named = [right] if isinstance(test.ops[0], ast.NotIn) is holds else []
         elif not holds:
             named = [test]
-        return any(isinstance(part, ast.Name) and self.of_name(part, module) == variable for part in named)
+        return any(isinstance(part, ast.Name) and self.names.of_name(part, module) == variable for part in named)
 
     def is_changed_by_read(self, node: ast.expr, module: Module) -> bool:
         """Whether a read is only the first half of a change: `X` of `X.append(1)` or `METER.note(loss)`."""
@@ -639,7 +514,7 @@ class State:
             if module is None:
                 continue
             nodes: list[ast.AST] = [node for name in module.names_of(variable.name) for node in module.loads(name)]
-            for node, found in self._reads_among(nodes, module):
+            for node, found in self.names.reads_among(nodes, module):
                 if found != variable or self.is_changed_by_read(node, module):
                     continue
                 holder = up(node)
@@ -657,7 +532,7 @@ class State:
         if not isinstance(node, ast.Call) or last_name(node.func) not in COLLECTING:
             return False
         for worker in workers.of(module):
-            for read, found in self.read_by(worker.scope):
+            for read, found in self.names.read_by(worker.scope):
                 if found == variable and not self.is_changed_by_read(read, worker.scope.module):
                     return False
         functions = [m.module.scope_of(m.node).enclosing_function() for m in self.mutations(variable)]
@@ -678,16 +553,7 @@ class State:
 
     def is_primitive(self, variable: Global) -> bool:
         """A queue, lock or shared value of multiprocessing, made when the module is imported."""
-        return any(isinstance(v, Result) and mp_name(v.callee) in PRIMITIVES for v in self.values(variable))
-
-
-def _is_unread(name: ast.Name, module: Module) -> bool:
-    """Whether a name stands in the annotation of a function's variable, which nobody evaluates."""
-    part: ast.AST = name
-    holder = up(name)
-    while isinstance(holder, ast.expr):
-        part, holder = holder, up(holder)
-    return isinstance(holder, ast.AnnAssign) and part is holder.annotation and module.scope_of(holder).is_function
+        return any(isinstance(v, Result) and mp_name(v.callee) in PRIMITIVES for v in self.names.values(variable))
 
 
 def _counts_on(node: ast.AST) -> bool:
@@ -707,15 +573,6 @@ def _is_told(read: ast.Attribute, attribute: str) -> bool:
     holder = up(read)
     is_change = isinstance(holder, ast.Attribute) and holder.attr in COLLECTING
     return read.attr == attribute and isinstance(read.ctx, ast.Load) and not is_change
-
-
-def _gives(call: ast.Call, parameter: Parameter, shift: bool) -> bool:
-    """Whether a call gives an argument for a parameter, or may do so."""
-    if any(keyword.arg in (None, parameter.name) for keyword in call.keywords):
-        return True
-    if any(isinstance(argument, ast.Starred) for argument in call.args):
-        return True
-    return parameter.index is not None and len(call.args) > parameter.index - shift
 
 
 def _is_code(value: ast.expr | None) -> bool:

@@ -23,7 +23,8 @@ from .hanging import Hanging
 from .methods import StartMethods
 
 if TYPE_CHECKING:
-    from .state import Global, State
+    from .global_names import Global
+    from .state import State
 
 RANKS = ("process", "spawn")
 TARGETS = (*RANKS, "task")

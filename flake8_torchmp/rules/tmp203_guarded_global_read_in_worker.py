@@ -70,9 +70,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.guards import is_guarded
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.state import Global
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.flow import caught_around
@@ -86,7 +86,7 @@ def guarded_global_read_in_worker(module: Module, model: Model) -> Iterator[Find
     for worker in model.workers.of(module):
         if not worker.methods - {"fork"}:
             continue
-        for node, variable in model.state.names_in(worker.scope):
+        for node, variable in model.state.names.names_in(worker.scope):
             if (
                 model.state.is_bound_by_guard_alone(variable)
                 and not _is_set_by_workers(variable, model)

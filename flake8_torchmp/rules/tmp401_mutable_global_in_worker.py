@@ -108,8 +108,9 @@ from collections.abc import Iterator
 from itertools import chain
 
 from flake8_torchmp.boundary.class_state import read_through_objects
+from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.state import Global, Mutation
+from flake8_torchmp.boundary.state import Mutation
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module, position
@@ -123,8 +124,8 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         if not worker.methods - {"fork"} and not model.keeps_workers(module):
             continue
         reads = chain(
-            model.state.read_by(worker.scope),
-            model.state.read_by_default(worker.scope),
+            model.state.names.read_by(worker.scope),
+            model.state.names.read_by_default(worker.scope),
             read_through_objects(worker.scope, model.state),
         )
         for node, variable in reads:

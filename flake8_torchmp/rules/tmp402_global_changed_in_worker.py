@@ -87,8 +87,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.state import Global
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module, position, statement_of
@@ -100,7 +100,7 @@ from . import rule
 def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
         changed = [item for item in model.state.changed_by(worker.scope) if _is_state(*item, model)]
-        read = [item for item in model.state.read_by(worker.scope) if model.state.is_primitive(item[1])]
+        read = [item for item in model.state.names.read_by(worker.scope) if model.state.is_primitive(item[1])]
         if not (changed or read):
             continue
         if model.workers.sets_up(worker.scope):

@@ -63,9 +63,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.object_state import is_mutable
-from flake8_torchmp.boundary.state import Global
 from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.module import Module
 
@@ -76,10 +76,10 @@ from . import rule
 def mutable_table_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     state = model.state
     for worker in model.workers.of(module):
-        for node, variable in state.read_by(worker.scope) if worker.kind == "dataset" else ():
+        for node, variable in state.names.read_by(worker.scope) if worker.kind == "dataset" else ():
             if not state.is_variable(variable) or state.is_constant_by_type(variable):
                 continue
-            if not any(is_mutable(value) for value in state.values(variable)) or state.mutations(variable):
+            if not any(is_mutable(value) for value in state.names.values(variable)) or state.mutations(variable):
                 continue
             message = (
                 f"worker code ({worker.reached_from}) reads the global {variable.name}, which nothing changes today "
