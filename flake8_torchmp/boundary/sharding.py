@@ -19,6 +19,7 @@ from flake8_torchmp.semantics.module import (
     last_name,
     up,
 )
+from flake8_torchmp.semantics.narrowing import survives
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
@@ -319,7 +320,8 @@ class Sharding:
                 if source is None and crossing.has_workers:
                     return False
                 counts = [v for v in values if not self._is_for_others(v, cls)]
-                if not all(isinstance(v, Constant) and v.value in (0, 1, None) for v in counts):
+                is_clamped = source is not None and not survives(2, [source.node])
+                if not is_clamped and not all(isinstance(v, Constant) and v.value in (0, 1, None) for v in counts):
                     return False
         return found
 

@@ -65,13 +65,13 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.guards import is_guarded
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.samples import frames_of_given
 from flake8_torchmp.boundary.starts import Start
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.calls import receiver_name
 from flake8_torchmp.semantics.flow import caught_around, conditions
 from flake8_torchmp.semantics.module import FUNCTIONS, Module, ancestors, body_nodes, dotted, last_name
-from flake8_torchmp.semantics.values import Instance
 
 from . import rule
 
@@ -101,31 +101,35 @@ def _starts(worker: WorkerFunction, model: Model) -> Iterator[Start]:
         evaluator.steps = 0
         inner = evaluator.frame_in(scope.module.scope_of(node), frame)
         start = model.starts.of_one(node, inner)
-        if start is None or (start.loader is not None and not _is_of_worker(start, worker, model)):
+        if start is None or (start.loader is not None and not _is_of_worker(node, start, worker, model)):
             continue
         if not _is_considered(node, scope.module, model) and not any(outer in said for outer in ancestors(start.node)):
             said.add(start.node)  # `next(iter(loader))` is one start
             yield start
 
 
-def _is_of_worker(start: Start, worker: WorkerFunction, model: Model) -> bool:
+def _is_of_worker(node: ast.AST, start: Start, worker: WorkerFunction, model: Model) -> bool:
     """A loader that the parent made is what some other caller iterates, if it does not come along with the object."""
     assert start.loader is not None
-    if _comes_along(start.node, worker, model):
+    if _comes_along(node, start, worker, model):
         return True
     made = start.loader.arguments
     function = made.frame.scope.enclosing_function() if made is not None else None
     return function is not None and model.workers.runs(function)
 
 
-def _comes_along(node: ast.AST, worker: WorkerFunction, model: Model) -> bool:
-    """`next(iter(self.loader))`, where a worker is known to get the object itself."""
+def _comes_along(node: ast.AST, start: Start, worker: WorkerFunction, model: Model) -> bool:
+    """`next(iter(self.loader))`, where a worker is known to get an object that has a loader there."""
     own = receiver_name(worker.scope)
-    if not own or not any(isinstance(n, ast.Attribute) and dotted(n.value) == own for n in ast.walk(node)):
+    if not own or not any(isinstance(n, ast.Attribute) and dotted(n.value) == own for n in ast.walk(start.node)):
         return False
     if worker.kind != "dataset":
         return True
-    return isinstance(worker.receiver, Instance) and any(model.datasets.loaders_of(worker.receiver.cls))
+    for frame in frames_of_given(model.crossings, worker):
+        given = model.starts.of_one(node, model.evaluator.frame_in(worker.scope.module.scope_of(node), frame))
+        if given is not None and given.loader is not None:
+            return True
+    return False
 
 
 def _is_considered(node: ast.AST, module: Module, model: Model) -> bool:

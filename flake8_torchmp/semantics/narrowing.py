@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from .flow import block_of, conditions, facts
 from .module import FUNCTIONS, ancestors, dotted, listed_constants, up
@@ -59,14 +60,35 @@ def truth_where(test: ast.expr, name: str, value: object) -> bool | None:
         return decides if decides in parts else None if None in parts else not decides
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return None
-    (operator,), left, right = test.ops, test.left, test.comparators[0]
-    if isinstance(operator, ast.In | ast.NotIn) and dotted(left) == name:
+    sign: ast.cmpop
+    (sign,), left, right = test.ops, test.left, test.comparators[0]
+    if isinstance(sign, ast.In | ast.NotIn) and dotted(left) == name:
         known = listed_constants(right)
-        return (value in known) is isinstance(operator, ast.In) if known is not None else None
+        return (value in known) is isinstance(sign, ast.In) if known is not None else None
     if dotted(right) == name:
-        left, right = right, left
+        left, right, sign = right, left, _TURNED.get(type(sign), type(sign))()
     if dotted(left) != name or not isinstance(right, ast.Constant):
         return None
-    if isinstance(operator, ast.Eq | ast.Is):
+    if isinstance(sign, ast.Eq | ast.Is):
         return bool(value == right.value)
-    return value != right.value if isinstance(operator, ast.NotEq | ast.IsNot) else None
+    if isinstance(sign, ast.NotEq | ast.IsNot):
+        return bool(value != right.value)
+    compare = _ORDERS.get(type(sign))
+    if compare is None or not isinstance(value, int | float) or not isinstance(right.value, int | float):
+        return None
+    return compare(value, right.value)
+
+
+_ORDERS: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.Gt,
+    ast.LtE: ast.GtE,
+    ast.Gt: ast.Lt,
+    ast.GtE: ast.LtE,
+}
+"""The same order seen from the other side."""
