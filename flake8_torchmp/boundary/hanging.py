@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics import builtin, classes, containers
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import Module, dotted, statement_of, up
+from flake8_torchmp.semantics.flow import conditions
+from flake8_torchmp.semantics.module import Module, dotted
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
@@ -185,20 +186,22 @@ class Hangings:
             yield from self._arguments_of(arguments, base.rpartition(".")[2])
 
     def _of_unstarted(self, value: Instance) -> frozenset[str]:
-        """What a process is given only in a branch in which it gets another `start` as well, so that it starts none."""
+        """What a process is given only where it gets another `start` as well, so that it starts none."""
         stores = [classes.stores(cls) for cls in classes.project_classes(self.evaluator, value.cls)]
-        branches = {up(statement_of(change.node)) for stored in stores for change, _ in stored.get("start", ())}
-        branches = {branch for branch in branches if isinstance(branch, ast.If)}
-        if not branches or not any(
+        replaced = [_tests_at(change.node) for stored in stores for change, _ in stored.get("start", ())]
+        if not any(replaced) or not any(
             isinstance(base, Member | External) and mp_name(base) in apis.PROCESS_CLASSES
             for base in self.evaluator.mro(value.cls)
         ):
             return frozenset()
-        names = {name for stored in stores for name in stored}
+        places: dict[str, list[frozenset[tuple[int, bool]]]] = {}
+        for stored in stores:
+            for name, changes in stored.items():
+                places.setdefault(name, []).extend(_tests_at(change.node) for change, _ in changes)
         return frozenset(
             name
-            for name in names
-            if all(up(statement_of(change.node)) in branches for stored in stores for change, _ in stored.get(name, ()))
+            for name, of_name in places.items()
+            if all(any(tests and tests <= place for tests in replaced) for place in of_name)
         )
 
     def _attribute(self, value: Instance, name: str) -> Iterator[Value]:
@@ -246,6 +249,11 @@ def _copies_attributes(state: Function) -> bool:
 def _copies(value: Value) -> bool:
     """Whether what is put into a library's object is read at once, and not kept."""
     return isinstance(value, Result) and value.name.startswith(apis.COPYING)
+
+
+def _tests_at(node: ast.AST) -> frozenset[tuple[int, bool]]:
+    """What is tested on the way to a node, and how it came out."""
+    return frozenset((id(condition.test), condition.holds) for condition in conditions(node))
 
 
 def _node_of(value: Value) -> ast.AST:
