@@ -21,21 +21,29 @@ class Words:
 
     def __init__(self, pattern: bytes, literals: list[bytes], pairs: Sequence[tuple[bytes, bytes]] = ()) -> None:
         self.pattern = pattern
-        self._pairs = pairs
+        self.literals = literals
+        self.pairs = pairs
         """Words that count where both stand."""
         self._search = re.compile(pattern).search
-        self._literals = literals
 
     def search(self, data: bytes) -> object:
         """What was found, or None; only around the literals is the pattern tried."""
-        for literal in self._literals:
+        for literal in self.literals:
             place = data.find(literal)
             while place >= 0:
                 match = self._search(data, max(0, place - _LONGEST_WORD), place + _LONGEST_WORD)
                 if match is not None:
                     return match
                 place = data.find(literal, place + 1)
-        return next((pair for pair in self._pairs if pair[0] in data and pair[1] in data), None)
+        return next((pair for pair in self.pairs if pair[0] in data and pair[1] in data), None)
+
+
+def any_of(*parts: Words, pairs: Sequence[tuple[bytes, bytes]] = ()) -> Words:
+    return Words(
+        b"|".join(part.pattern for part in parts),
+        [literal for part in parts for literal in part.literals],
+        [*pairs, *(pair for part in parts for pair in part.pairs)],
+    )
 
 
 def places(word: bytes, data: bytes) -> Iterator[int]:

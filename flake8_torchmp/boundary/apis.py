@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from flake8_torchmp.semantics.callers import Deferred
-from flake8_torchmp.source import Words
+from flake8_torchmp.source import Words, any_of
 
 MULTIPROCESSING = (
     "torch.multiprocessing.",
@@ -227,34 +227,32 @@ LIBRARIES = frozenset(
     "albumentations timm ray dask omegaconf hydra litdata".split()
 )
 
-_OWN = (
-    rb"DataLoader|Loader\b|Dataset\b|multiprocessing|\bProcess(?:PoolExecutor)?\b|\bPool\b|\bspawn\b|start_method"
-    rb"|start_processes|get_context|IterDataPipe|\bDatasetFolder|\bImageFolder|call_parse|\bfork(?:pty)?\b|\bThread"
-    rb"|data_collator|from_datasets|ParallelMapper"
-)
-_OWN_LITERALS = (
-    b"Loader Dataset multiprocessing Process Pool spawn start_ get_context IterDataPipe ImageFolder call_parse fork "
-    b"Thread data_collator from_datasets ParallelMapper"
-).split()
-_LIBRARIES_OF_DATASETS = (b"torchvision", b"torchaudio", b"torch_geometric")
-
-WORDS = Words(b"|".join((_OWN, *_LIBRARIES_OF_DATASETS)), [*_OWN_LITERALS, *_LIBRARIES_OF_DATASETS])
-"""The names of all that can cross, run in workers or start them; and where datasets come from."""
-
-OWN_WORDS = Words(_OWN, _OWN_LITERALS, [(library, b"datasets") for library in _LIBRARIES_OF_DATASETS])
-"""No file without one of these words has a crossing, worker code or a start of its own."""
-
 LOADER_WORDS = Words(
-    rb"Loader\b|LightningDataset\b|data_collator|from_datasets|ParallelMapper",
+    rb"DataLoader|Loader\b|LightningDataset\b|data_collator|from_datasets|ParallelMapper",
     b"Loader LightningDataset data_collator from_datasets ParallelMapper".split(),
 )
 """The names of all that makes loaders."""
+_STARTING = Words(
+    rb"multiprocessing|\bProcess(?:PoolExecutor)?\b|\bPool\b|\bspawn\b|start_method|start_processes|get_context"
+    rb"|call_parse|\bfork(?:pty)?\b|\bThread",
+    b"multiprocessing Process Pool spawn start_ get_context call_parse fork Thread".split(),
+)
+_DATASETS = Words(
+    rb"Dataset\b|IterDataPipe|\bDatasetFolder|\bImageFolder",
+    b"Dataset IterDataPipe ImageFolder".split(),
+)
+_LIBRARIES_OF_DATASETS = (b"torchvision", b"torchaudio", b"torch_geometric")
 
-STARTS = Words(
-    rb"Loader\b|multiprocessing|\bProcess|\bPool\b|\bspawn\b|start_method|start_processes|get_context|ParallelMapper"
-    rb"|call_parse|\bfork(?:pty)?\b|\bThread|Executor\b|Manager\b|\bTrainer\b",
-    b"Loader multiprocessing Process Pool spawn start_ get_context ParallelMapper call_parse fork Thread Executor "
-    b"Manager Trainer".split(),
+OWN_WORDS = any_of(
+    LOADER_WORDS, _STARTING, _DATASETS, pairs=[(library, b"datasets") for library in _LIBRARIES_OF_DATASETS]
+)
+"""No file without one of these words has a crossing, worker code or a start of its own."""
+
+WORDS = any_of(OWN_WORDS, Words(b"|".join(_LIBRARIES_OF_DATASETS), list(_LIBRARIES_OF_DATASETS)))
+"""The names of all that can cross, run in workers or start them; and where datasets come from."""
+
+STARTS = any_of(
+    LOADER_WORDS, _STARTING, Words(rb"Executor\b|Manager\b|\bTrainer\b", b"Executor Manager Trainer".split())
 )
 """No code without one of these words in it starts processes, or makes what does when it is iterated."""
 

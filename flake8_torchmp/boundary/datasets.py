@@ -105,7 +105,7 @@ class Datasets:
                 yield frozenset(scopes), crossing.has_workers
 
 
-_LOOKING = frozenset("len str repr list iter next enumerate isinstance type print sorted zip range".split())
+LOOKING = frozenset("len str repr list iter next enumerate isinstance type print sorted zip range".split())
 """Functions that keep nothing of what they are given."""
 
 
@@ -148,5 +148,5 @@ def _only_works_with(load: ast.AST) -> bool:
     if isinstance(holder, ast.Attribute | ast.Subscript):
         return holder.value is load
     if isinstance(holder, ast.Call):
-        return isinstance(holder.func, ast.Name) and holder.func.id in _LOOKING
+        return isinstance(holder.func, ast.Name) and holder.func.id in LOOKING
     return isinstance(holder, ast.For | ast.comprehension) and holder.iter is load

@@ -119,7 +119,7 @@ class FilledArguments:
         for change in function.scope.module.changes.get(name, ()):
             is_set = change.kind == "attribute" and isinstance(change.target, ast.Name)
             is_filled = isinstance(change.target, ast.Attribute) and change.name not in TAKING
-            if (is_set or is_filled) and self.state._is_parameter(name, change, function.scope):
+            if (is_set or is_filled) and self.state.is_parameter(name, change, function.scope):
                 changed.add(change.name if is_set else last_name(change.target))
         for node in body_nodes(function.node):
             method = node.func if isinstance(node, ast.Call) and effects.is_statement(node) else None
@@ -222,7 +222,7 @@ class FilledArguments:
                         if place < len(names) and self._changes(inner, names[place], depth - 1):
                             return True
         changes = [c for c in function.scope.module.changes.get(name, ()) if c.name not in TAKING]
-        if any(self.state._is_parameter(name, change, function.scope) for change in changes):
+        if any(self.state.is_parameter(name, change, function.scope) for change in changes):
             return True
         return any(  # `out += x` on a list, array or tensor works in place
             change.kind == "augmented" and function.scope.module.scope_of(change.node) is function.scope

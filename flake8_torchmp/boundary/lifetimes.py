@@ -25,6 +25,7 @@ from flake8_torchmp.semantics.module import (
 )
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Unknown
 
+from .datasets import LOOKING
 from .ecosystem import has_no_workers
 from .openers import CLOSERS
 from .workers import Workers
@@ -164,7 +165,7 @@ class Lifetimes:
             if (
                 isinstance(holder, ast.Call)
                 and module.scope_of(read).enclosing_function() is around
-                and last_name(holder.func) not in _ASKING
+                and last_name(holder.func) not in LOOKING
                 and not any(holder is part for call in own for part in ast.walk(call))
             ):
                 return False
@@ -387,9 +388,6 @@ class _Run:
 
 _SETTERS = frozenset("mount update close headers".split())
 """Methods of a session that send nothing."""
-
-_ASKING = frozenset("len print isinstance type repr str".split())
-"""Functions that keep nothing of what they are given."""
 
 _AT_THE_END = ("__exit__", "__del__")
 

@@ -86,7 +86,6 @@ TORCH_DRAWS = frozenset(
         "rand randn randint randperm normal bernoulli multinomial rand_like randn_like randint_like poisson".split()
     )
 )
-TORCH_IN_PLACE = frozenset("normal_ uniform_ random_ bernoulli_ exponential_ geometric_ log_normal_ cauchy_".split())
 NUMPY_RANDOM = "numpy.random."
 DRAWING = ("numpy.random.", "random.", "torch.rand", "torch.normal", "torch.bernoulli", "torch.multinomial", "secrets.")
 

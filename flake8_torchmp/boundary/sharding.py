@@ -284,7 +284,7 @@ class Sharding:
             for crossing in self.workers.crossings.of(module) if module is not None else ():
                 if crossing.parameter.keyword == "worker_init_fn":
                     for hanging in crossing.hanging:
-                        for function, receiver in self.workers._functions(hanging.value):
+                        for function, receiver in self.workers.functions_of(hanging.value):
                             if self._is_one(receiver, cls) or self._reaches_dataset(function, receiver):
                                 return True
         return False

@@ -12,7 +12,6 @@ from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Arguments, Frame, is_property
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import (
-    COMPREHENSIONS,
     FUNCTIONS,
     Module,
     Scope,
@@ -553,9 +552,6 @@ def _calls(node: ast.Call, name: str) -> bool:
     if isinstance(function, ast.Call):
         return any(isinstance(argument, ast.Name) and argument.id == name for argument in function.args)
     return isinstance(function, ast.Name) and function.id == name
-
-
-INTERESTING = (ast.Call, *COMPREHENSIONS, *WITHS, ast.Starred, ast.YieldFrom, ast.Assign)
 
 
 def import_nodes(module: Module) -> Iterator[ast.AST]:

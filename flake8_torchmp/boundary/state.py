@@ -378,12 +378,12 @@ class State:
             source = arguments.get(index, name)
             if source is not None and source.node is given:
                 return any(
-                    self._is_parameter(name, change, function.scope)
+                    self.is_parameter(name, change, function.scope)
                     for change in function.scope.module.changes.get(name, ())
                 )
         return False
 
-    def _is_parameter(self, name: str, change: Change, scope: Scope) -> bool:
+    def is_parameter(self, name: str, change: Change, scope: Scope) -> bool:
         """Whether a change is made to what a parameter was given, not to something of that name made later."""
         inner = scope.module.scope_of(change.target)
         if self.evaluator.scope_binding(name, inner) is not scope:

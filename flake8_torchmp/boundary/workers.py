@@ -256,7 +256,7 @@ class Workers:
                     continue  # only comes along with a method or a partial
                 if is_dataset and isinstance(hanging.value, Instance):
                     yield from self._sample_roots(hanging.value.cls, crossing.methods)
-                for function, receiver in self._functions(hanging.value):
+                for function, receiver in self.functions_of(hanging.value):
                     kind = "dataset" if is_dataset else kind
                     yield Root(function, receiver, kind, crossing.text, crossing.methods, is_daemon, crossing.call)
         for cls in self.crossings.process_classes(module):
@@ -317,7 +317,7 @@ class Workers:
                 for wrapper in self._wrappers(method):
                     yield Root(wrapper, None, "dataset", text, methods, True)
 
-    def _functions(self, value: Value) -> Iterator[tuple[Function, Value | None]]:
+    def functions_of(self, value: Value) -> Iterator[tuple[Function, Value | None]]:
         """The function of the project that calling a value runs."""
         if isinstance(value, Function | Method):
             function = value.function if isinstance(value, Method) else value
@@ -325,7 +325,7 @@ class Workers:
             for wrapper in self._wrappers(function):
                 yield wrapper, None
         elif isinstance(value, Partial):
-            yield from self._functions(value.callee)
+            yield from self.functions_of(value.callee)
         elif isinstance(value, Instance):
             method = classes.find_method(self.outline, value.cls, "__call__")
             if method is None:
@@ -431,7 +431,7 @@ class Workers:
     def _handed_on(self, argument: ast.expr, frame: Frame) -> Iterator[tuple[Function, Value | None]]:
         for value in self.outline.values(argument, frame):
             if isinstance(value, Function | Method | Partial):
-                yield from self._functions(value)
+                yield from self.functions_of(value)
 
     def _run_by(self, value: Value) -> Iterator[tuple[Function, Value | None]]:
         if isinstance(value, Class):
@@ -439,7 +439,7 @@ class Workers:
             if maker is not None:
                 yield maker, Instance(value, None)
         else:
-            yield from self._functions(value)
+            yield from self.functions_of(value)
 
     def _properties(self, node: ast.Attribute, scope: Scope, receiver: Value | None) -> Iterator[Function]:
         """`self.x` runs a property of the same class, or of one that the object's class derives from."""

@@ -67,13 +67,18 @@ class Answers:
 
     def once(self, key: Key, evaluate: Callable[[], T], cut: T) -> T:
         """Evaluates once. What was cut off by an evaluation that it is part of is kept as long as that one runs."""
+        known: T | None = self._known_for_good(key)
+        return self._anew(key, evaluate, cut) if known is None else known
+
+    def _known_for_good(self, key: Key) -> Any:
+        """An answer that does not depend on what was asked before, if there is one that fits in here; else None."""
         lasting = self._lasting.get(key)
-        if lasting is not None and self._depth + lasting[2] <= DEEPEST:
-            self._cost += lasting[1]
-            if lasting[2] > self._height:
-                self._height = lasting[2]
-            return lasting[0]  # type: ignore[no-any-return]
-        return self._anew(key, evaluate, cut)
+        if lasting is None or self._depth + lasting[2] > DEEPEST:
+            return None
+        self._cost += lasting[1]
+        if lasting[2] > self._height:
+            self._height = lasting[2]
+        return lasting[0]
 
     def _anew(self, key: Key, evaluate: Callable[[], T], cut: T) -> T:
         """Evaluates what is not known for good."""

@@ -123,10 +123,8 @@ def _replaced(evaluator: Evaluator, value: Value, arguments: Arguments) -> Value
     if not isinstance(value, Instance) or value.arguments is None or not classes.is_record(evaluator, value.cls):
         return UNKNOWN
     names = list(classes.fields(evaluator, value.cls))
-    return Instance(
-        value.cls,
-        evaluator.argument_lists.replaced(value.arguments, names, evaluator.argument_lists.without_first(arguments)),
-    )
+    lists = evaluator.argument_lists
+    return Instance(value.cls, lists.replaced(value.arguments, names, lists.without_first(arguments)))
 
 
 def _partial(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:

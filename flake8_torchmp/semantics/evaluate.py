@@ -148,12 +148,9 @@ class Evaluator(Answers):
             self._is_whole = False
             self._cut_at = -1
             return _UNSEEN
-        lasting = self._lasting.get(key)
-        if lasting is not None and self._depth + lasting[2] <= DEEPEST:
-            self._cost += lasting[1]
-            if lasting[2] > self._height:
-                self._height = lasting[2]
-            return lasting[0]  # type: ignore[no-any-return]
+        known: Values | None = self._known_for_good(key)
+        if known is not None:
+            return known
         if self._depth >= DEEPEST:
             self._is_whole = False
             self._cut_at = -1
