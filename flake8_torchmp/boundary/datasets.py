@@ -1,4 +1,4 @@
-"""Dataset classes, and the loaders of the project that are given their objects."""
+"""Dataset classes, and whether their objects ever leave the parent."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from typing import Any
 
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import Module, Place, last_name, up
-from flake8_torchmp.semantics.values import Class, Instance
+from flake8_torchmp.semantics.module import Module, last_name, up
+from flake8_torchmp.semantics.values import Class
 
 from . import apis
-from .crossings import Crossings
+from .loaders import Loaders
 
 UNSEEN_LOADER = apis.Api("a DataLoader", "loader", apis.LOADER)
 
 
 class Datasets:
-    def __init__(self, outline: Evaluator, crossings: Crossings, bases: tuple[str, ...]) -> None:
+    def __init__(self, outline: Evaluator, loaders: Loaders, bases: tuple[str, ...]) -> None:
         self.outline = outline
-        self.crossings = crossings
+        self.loaders = loaders
         self.bases = frozenset(bases)
         self.names = frozenset(name.rpartition(".")[2] for name in bases)
-        self._loaders: dict[str, list[tuple[frozenset[Place], bool]]] = {}
 
     def of(self, module: Module) -> Iterator[Class]:
         for node in module.classes:
@@ -48,9 +47,9 @@ class Datasets:
 
         Objects of a class inside a function that are handed to nobody else meet no loader at all.
         """
-        loaders = list(self.loaders_of(cls))
-        if loaders:
-            return not any(loaders)
+        have_workers = self.loaders.have_workers(cls.scope)
+        if have_workers:
+            return not any(have_workers)
         return _stays_inside(cls) if cls.is_local else self._stays_with_its_holders(cls)
 
     def _stays_with_its_holders(self, cls: Class) -> bool:
@@ -75,34 +74,6 @@ class Datasets:
             for load in module.loads(name)
             if isinstance(load, ast.Attribute)
         )
-
-    def loaders_of(self, cls: Class) -> Iterator[bool]:
-        """For each loader of the project that is given objects of a class: whether it may have workers."""
-        codebase = self.outline.codebase
-        for path in codebase.mentions.of(cls.scope):
-            for scopes, has_workers in self._loaders_in(path) if self.crossings.may_make_loaders(path) else ():
-                if cls.scope.place in scopes:
-                    yield has_workers
-
-    def _loaders_in(self, path: str) -> list[tuple[frozenset[Place], bool]]:
-        """For each loader that a file makes: the classes of the objects it is given, and whether it has workers."""
-        known = self._loaders.get(path)
-        if known is None:
-            self._loaders[path] = []
-            module = self.outline.codebase.module(path)
-            known = self._loaders[path] = list(self._find(module)) if module is not None else []
-        return known
-
-    def _find(self, module: Module) -> Iterator[tuple[frozenset[Place], bool]]:
-        for crossing in self.crossings.of(module):
-            if crossing.parameter.role == "dataset":
-                scopes = [
-                    item.scope.place
-                    for hanging in crossing.hanging
-                    if isinstance(hanging.value, Instance)
-                    for item in classes.project_classes(self.outline, hanging.value.cls)
-                ]
-                yield frozenset(scopes), crossing.has_workers
 
 
 LOOKING = frozenset("len str repr list iter next enumerate isinstance type print sorted zip range".split())

@@ -267,7 +267,7 @@ class _Flow:
         for value in self.outline.values(parent.func, frame):
             if isinstance(value, External):
                 bare = value.name.rpartition(".")[2]
-                if apis.is_dataset_name(value.name) or value.name in self.listings.datasets.crossings.loaders:
+                if apis.is_dataset_name(value.name) or self.listings.datasets.loaders.is_loader(value.name):
                     return bare
             elif isinstance(value, Class | Function | Method):
                 self._into(value, node, parent, place)

@@ -28,6 +28,7 @@ from .kept_workers import KeptWorkers
 from .lifetimes import Lifetimes
 from .listings import Listings
 from .loader_options import LoaderOptions
+from .loaders import Loaders
 from .method_names import MethodNames
 from .methods import StartMethods
 from .object_lists import ObjectLists
@@ -81,7 +82,8 @@ class Model:
         """Answers from definitions alone: enough for what a name is, and cheap enough for every function."""
         self.methods = StartMethods(self.evaluator, settings)
         self.crossings = Crossings(self.evaluator, self.outline, self.methods, settings.loaders)
-        self.datasets = Datasets(self.outline, self.crossings, settings.dataset_bases)
+        self.loaders = Loaders(self.crossings)
+        self.datasets = Datasets(self.outline, self.loaders, settings.dataset_bases)
         self.workers = Workers(
             self.evaluator, self.outline, self.crossings, self.methods, self.datasets, settings.worker_functions
         )
@@ -92,7 +94,7 @@ class Model:
         self.state = State(self.outline, self.phases)
         self.random_globals = RandomGlobals(self.state)
         self.seeds = Seeds(self.outline, self.workers)
-        self.sharding = Sharding(self.outline, self.evaluator, self.workers, self.datasets)
+        self.sharding = Sharding(self.outline, self.evaluator, self.workers, self.loaders)
         self.streams = Streams(self.outline, self.evaluator, self.workers, self.seeds, self.sharding)
         self.object_state = ObjectState(
             self.outline, self.evaluator, self.crossings, self.workers, self.datasets, self.state
@@ -156,10 +158,10 @@ class Model:
         for cls in self.datasets.of(module):
             if not _defines_inside(cls):
                 continue
-            loaders = list(self.datasets.loaders_of(cls))
-            if loaders and not any(loaders):
+            have_workers = self.loaders.have_workers(cls.scope)
+            if have_workers and not any(have_workers):
                 continue
-            evaluator = self.evaluator if loaders else self.outline
+            evaluator = self.evaluator if have_workers else self.outline
             place = (cls.node, module, f"the dataset {cls.scope.name}")
             for hanging in Hangings(evaluator).on([Instance(cls, None)], evaluator.frame_of(module.scope)):
                 if not isinstance(hanging.value, Function | Class):
@@ -170,7 +172,7 @@ class Model:
                 is_default = module.scope_of(node) is cls.scope
                 if is_default and not self._is_left_in_force(node, cls):
                     continue
-                if is_default or not loaders:
+                if is_default or not have_workers:
                     yield HandedOver(hanging.value, hanging.way, place, UNSEEN_LOADER, self.methods.of_program(module))
 
     def _is_left_in_force(self, default: ast.AST, cls: Class) -> bool:

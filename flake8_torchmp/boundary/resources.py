@@ -145,7 +145,7 @@ class Resources:
     def _by_datasets(self, module: Module) -> Iterator[HeldOver]:
         """Objects of the dataset classes for which the project shows no loader."""
         for cls in self.datasets.of(module):
-            if any(True for _ in self.datasets.loaders_of(cls)):
+            if self.datasets.loaders.have_workers(cls.scope):
                 continue
             place = (cls.node, module, f"the dataset {cls.scope.name}")
             methods = self.methods.of_program(module)

@@ -25,6 +25,7 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis
 from .crossings import Crossing, Crossings
+from .loaders import Loaders
 from .workers import WorkerFunction
 
 COLLATING = frozenset(
@@ -43,33 +44,20 @@ DEEPEST = 3
 _COLLATE = re.compile(rb"\bcollate_fn\b")
 
 
-def loaders_of(crossings: Crossings, cls: Scope) -> Iterator[Crossing]:
-    """The crossings of all loaders of the project which are given objects of a class, perhaps inside something else."""
-    codebase = crossings.evaluator.codebase
-    for path in codebase.users([cls.module.path]):
-        module = codebase.module(path) if crossings.may_make_loaders(path) else None
-        for crossing in crossings.of(module) if module is not None else ():
-            if crossing.parameter.role == "dataset" and any(
-                isinstance(hanging.value, Instance)
-                and any(c.scope is cls for c in classes.project_classes(crossings.outline, hanging.value.cls))
-                for hanging in crossing.hanging
-            ):
-                yield crossing
-
-
-def frames_of_given(crossings: Crossings, worker: WorkerFunction) -> list[Frame]:
+def frames_of_given(loaders: Loaders, worker: WorkerFunction) -> list[Frame]:
     """A dataset's method as it runs for each object that a loader with workers is seen to be given."""
     receiver, scope = worker.receiver, worker.scope
     if worker.kind != "dataset" or not isinstance(receiver, Instance):
         return []
     given = {
         hanging.value.key: hanging.value
-        for crossing in loaders_of(crossings, receiver.cls.scope)
+        for crossing in loaders.of(receiver.cls.scope)
         for hanging in (crossing.hanging if crossing.has_workers else ())
         if isinstance(hanging.value, Instance) and hanging.value.cls.scope is receiver.cls.scope
     }
-    closure = crossings.evaluator.frame_of(scope).closure
-    return [crossings.evaluator.frame(scope, None, closure, instance) for instance in given.values()]
+    evaluator = loaders.crossings.evaluator
+    closure = evaluator.frame_of(scope).closure
+    return [evaluator.frame(scope, None, closure, instance) for instance in given.values()]
 
 
 def is_collating(crossing: Crossing, crossings: Crossings) -> bool:
@@ -90,19 +78,19 @@ def is_collating(crossing: Crossing, crossings: Crossings) -> bool:
     return not is_unbatched and (not arguments.is_open or given is not None)
 
 
-def are_all_collated_by_default(crossings: Crossings, cls: Scope) -> bool:
+def are_all_collated_by_default(loaders: Loaders, cls: Scope) -> bool:
     """Whether no loader of the project shows that None was thought of."""
-    return all(is_collating(crossing, crossings) for crossing in loaders_of(crossings, cls))
+    return all(is_collating(crossing, loaders.crossings) for crossing in loaders.of(cls))
 
 
-def may_be_sampled_in_parent(crossings: Crossings, cls: Class) -> bool:
+def may_be_sampled_in_parent(loaders: Loaders, cls: Class) -> bool:
     """Whether a dataset's loaders may have no workers, or the parent is seen to ask it for samples itself."""
-    evaluator = crossings.evaluator
-    loaders = list(loaders_of(crossings, cls.scope))
+    evaluator = loaders.crossings.evaluator
+    given = list(loaders.of(cls.scope))
     return (
-        not loaders
-        or any(_may_have_none(evaluator, evaluator.arguments(c.call, c.frame)) for c in loaders)
-        or any(_is_sampled_by(crossings, cls))
+        not given
+        or any(_may_have_none(evaluator, evaluator.arguments(c.call, c.frame)) for c in given)
+        or any(_is_sampled_by(evaluator, cls))
     )
 
 
@@ -131,9 +119,8 @@ def _may_have_none(evaluator: Evaluator, arguments: Arguments) -> bool:
     return not values or any(not isinstance(v, Constant) or not v.value or is_choice(v) for v in values)
 
 
-def _is_sampled_by(crossings: Crossings, cls: Class) -> Iterator[bool]:
+def _is_sampled_by(evaluator: Evaluator, cls: Class) -> Iterator[bool]:
     """The places where code that is no method of the dataset indexes or iterates an object of it."""
-    evaluator = crossings.evaluator
     for path in evaluator.codebase.users([cls.scope.module.path]):
         module = evaluator.codebase.module(path)
         for node in ast.walk(module.tree) if module is not None else ():

@@ -9,7 +9,6 @@ from typing import Any
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import facts_at
 from flake8_torchmp.semantics.module import (
     COMPREHENSIONS,
     Module,
@@ -19,7 +18,6 @@ from flake8_torchmp.semantics.module import (
     last_name,
     up,
 )
-from flake8_torchmp.semantics.narrowing import survives
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
@@ -35,7 +33,7 @@ from flake8_torchmp.semantics.values import (
 )
 
 from . import apis, random_sources
-from .datasets import Datasets
+from .loaders import Loaders
 from .worker_taint import Taint, asks_for_info
 from .workers import Workers
 
@@ -48,11 +46,11 @@ STARTING = frozenset("open iter reader DictReader Reader scandir execute File Ta
 
 
 class Sharding:
-    def __init__(self, outline: Evaluator, evaluator: Evaluator, workers: Workers, datasets: Datasets) -> None:
+    def __init__(self, outline: Evaluator, evaluator: Evaluator, workers: Workers, loaders: Loaders) -> None:
         self.outline = outline
         self.evaluator = evaluator
         self.workers = workers
-        self.datasets = datasets
+        self.loaders = loaders
         self._whole: dict[tuple[int, int], Function | None] = {}
         self.running: list[Scope] = []
 
@@ -63,7 +61,7 @@ class Sharding:
         bases = classes.library_bases(self.outline, cls)
         if not any(base.endswith("IterableDataset") and base in apis.ITERABLE_DATASETS for base in bases):
             return False
-        return not cls.is_local or any(self.datasets.loaders_of(cls))
+        return not cls.is_local or any(self.loaders.have_workers(cls.scope))
 
     def unsharded(self, cls: Class) -> Function | None:
         """The function that yields everything in each worker, if the iteration of a class has one."""
@@ -300,42 +298,6 @@ class Sharding:
             isinstance(node, ast.Attribute) and node.attr == "dataset"
             for item in functions
             for node in body_nodes(item.node)
-        )
-
-    def has_one_worker(self, cls: Class) -> bool:
-        """Whether the project shows loaders of a dataset class, and none has more than one worker."""
-        codebase = self.outline.codebase
-        found = False
-        for path in codebase.users([cls.scope.module.path]):
-            module = codebase.module(path) if self.workers.crossings.may_make_loaders(path) else None
-            for crossing in self.workers.crossings.of(module) if module is not None else ():
-                if crossing.parameter.role != "dataset" or not any(
-                    self._is_one(h.value, cls) for h in crossing.hanging
-                ):
-                    continue
-                found = True
-                arguments = self.evaluator.arguments(crossing.call, crossing.frame)
-                source = arguments.get(apis.LOADER_POSITIONS["num_workers"], "num_workers")
-                values = self.evaluator.of(source) if source is not None else ()
-                if source is None and crossing.has_workers:
-                    return False
-                counts = [v for v in values if not self._is_for_others(v, cls)]
-                is_clamped = source is not None and not survives(2, [source.node])
-                if not is_clamped and not all(isinstance(v, Constant) and v.value in (0, 1, None) for v in counts):
-                    return False
-        return found
-
-    def _is_for_others(self, count: Value, cls: Class) -> bool:
-        """`0 if isinstance(dataset, IterableDataset) else 4`: four are for datasets of other classes."""
-        own = {base.rpartition(".")[2] for base in classes.library_bases(self.outline, cls)}
-        own |= {item.scope.name for item in classes.project_classes(self.outline, cls)}
-        return isinstance(count, Constant) and any(
-            not fact.holds
-            and isinstance(fact.test, ast.Call)
-            and last_name(fact.test.func) == "isinstance"
-            and len(fact.test.args) == 2
-            and last_name(fact.test.args[1]) in own
-            for fact in facts_at(count.node)
         )
 
 

@@ -125,7 +125,7 @@ def _comes_along(node: ast.AST, start: Start, worker: WorkerFunction, model: Mod
         return False
     if worker.kind != "dataset":
         return True
-    for frame in frames_of_given(model.crossings, worker):
+    for frame in frames_of_given(model.loaders, worker):
         given = model.starts.of_one(node, model.evaluator.frame_in(worker.scope.module.scope_of(node), frame))
         if given is not None and given.loader is not None:
             return True

@@ -88,7 +88,7 @@ def iterable_dataset_not_sharded(module: Module, model: Model) -> Iterator[Findi
         if not model.sharding.is_iterable(cls) or model.datasets.are_used_in_parent_alone(cls):
             continue
         function = model.sharding.unsharded(cls)
-        if function is None or model.sharding.has_one_worker(cls):
+        if function is None or model.loaders.have_one_worker(cls):
             continue
         scope = function.scope
         message = (

@@ -106,7 +106,7 @@ def none_sample(module: Module, model: Model) -> Iterator[Finding]:
                 continue
             frame = model.evaluator.frame(method.scope, None, method.closure, instance)
             for missing in list(missing_samples(model.evaluator, method, frame)):
-                if not samples.are_all_collated_by_default(model.crossings, instance.cls.scope):
+                if not samples.are_all_collated_by_default(model.loaders, instance.cls.scope):
                     break
                 name = f"{instance.cls.scope.name}.{method.scope.name}"
                 message = (

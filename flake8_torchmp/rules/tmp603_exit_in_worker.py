@@ -92,7 +92,7 @@ def exit_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         if worker.kind == "spawn":
             continue
         exits = list(exits_in(worker.scope, model.outline))
-        frames = samples.frames_of_given(model.crossings, worker) if exits else []
+        frames = samples.frames_of_given(model.loaders, worker) if exits else []
         for found in exits:
             if frames and all(is_switched_off(found.node, model.evaluator, frame) for frame in frames):
                 continue

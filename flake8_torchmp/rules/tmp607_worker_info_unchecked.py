@@ -106,4 +106,4 @@ def _may_run_in_parent(use: ast.AST, module: Module, model: Model) -> bool:
     owner = module.scope_of(use).enclosing_class()
     datasets = list(model.datasets.of(module))
     own = [cls for cls in datasets if owner is not None and cls.scope is owner]
-    return any(samples.may_be_sampled_in_parent(model.crossings, cls) for cls in own or datasets)
+    return any(samples.may_be_sampled_in_parent(model.loaders, cls) for cls in own or datasets)

@@ -105,7 +105,7 @@ def cuda_in_worker(module: Module, model: Model) -> Iterator[Finding]:
 def _uses(worker: WorkerFunction, model: Model) -> list[tuple[ast.Call, Value | None]]:
     """The uses in one function, by the objects that loaders with workers are seen to be given."""
     uses = list(cuda_uses(model.evaluator, worker.scope, model.workers.frame_of(worker)))
-    frames = samples.frames_of_given(model.crossings, worker) if uses else []
+    frames = samples.frames_of_given(model.loaders, worker) if uses else []
     by_node = {use[0]: use for frame in frames for use in cuda_uses(model.evaluator, worker.scope, frame)}
     return [by_node[node] for node, _ in uses if node in by_node] if frames else uses
 

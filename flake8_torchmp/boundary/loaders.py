@@ -1,0 +1,92 @@
+"""The loaders of the project, by the classes of the datasets that they are given."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.flow import facts_at
+from flake8_torchmp.semantics.module import Module, Place, Scope, last_name
+from flake8_torchmp.semantics.narrowing import survives
+from flake8_torchmp.semantics.values import Class, Constant, Instance, Value
+
+from . import apis
+from .crossings import Crossing, Crossings
+
+
+class Loaders:
+    def __init__(self, crossings: Crossings) -> None:
+        self.crossings = crossings
+        self._made: dict[str, list[tuple[frozenset[Place], bool]]] = {}
+
+    def is_loader(self, name: str) -> bool:
+        """Whether a library's class is a loader, going by its qualified name."""
+        return name in self.crossings.loaders
+
+    def of(self, cls: Scope) -> Iterator[Crossing]:
+        """The crossings by which loaders are given objects of a class, perhaps inside something else."""
+        for path in self._files(cls):
+            module = self.crossings.outline.codebase.module(path)
+            if module is not None and any(cls.place in given for given, _ in self._made_in(path)):
+                yield from (c for c in self._given_datasets(module) if cls.place in self._classes(c))
+
+    def have_workers(self, cls: Scope) -> list[bool]:
+        """For each loader that is given objects of a class: whether it may have workers."""
+        return [
+            has_workers for path in self._files(cls) for given, has_workers in self._made_in(path) if cls.place in given
+        ]
+
+    def have_one_worker(self, cls: Class) -> bool:
+        """Whether the project shows loaders of a dataset class, and none has more than one worker."""
+        loaders = list(self.of(cls.scope))
+        return bool(loaders) and all(self._has_one_worker(crossing, cls) for crossing in loaders)
+
+    def _files(self, cls: Scope) -> Iterator[str]:
+        mentions = self.crossings.outline.codebase.mentions
+        return (path for path in mentions.of(cls) if self.crossings.may_make_loaders(path))
+
+    def _made_in(self, path: str) -> list[tuple[frozenset[Place], bool]]:
+        """For each loader that a file makes: the classes of the objects it is given, and whether it has workers."""
+        known = self._made.get(path)
+        if known is None:
+            self._made[path] = []
+            module = self.crossings.outline.codebase.module(path)
+            crossings = self._given_datasets(module) if module is not None else ()
+            known = self._made[path] = [(self._classes(crossing), crossing.has_workers) for crossing in crossings]
+        return known
+
+    def _given_datasets(self, module: Module) -> Iterator[Crossing]:
+        return (crossing for crossing in self.crossings.of(module) if crossing.parameter.role == "dataset")
+
+    def _classes(self, crossing: Crossing) -> frozenset[Place]:
+        return frozenset(
+            cls.scope.place
+            for hanging in crossing.hanging
+            if isinstance(hanging.value, Instance)
+            for cls in classes.project_classes(self.crossings.outline, hanging.value.cls)
+        )
+
+    def _has_one_worker(self, crossing: Crossing, cls: Class) -> bool:
+        evaluator = self.crossings.evaluator
+        arguments = evaluator.arguments(crossing.call, crossing.frame)
+        source = arguments.get(apis.LOADER_POSITIONS["num_workers"], "num_workers")
+        if source is None:
+            return not crossing.has_workers
+        counts = [value for value in evaluator.of(source) if not self._is_for_others(value, cls)]
+        is_clamped = not survives(2, [source.node])
+        return is_clamped or all(isinstance(v, Constant) and v.value in (0, 1, None) for v in counts)
+
+    def _is_for_others(self, count: Value, cls: Class) -> bool:
+        """`0 if isinstance(dataset, IterableDataset) else 4`: four are for datasets of other classes."""
+        outline = self.crossings.outline
+        own = {base.rpartition(".")[2] for base in classes.library_bases(outline, cls)}
+        own |= {item.scope.name for item in classes.project_classes(outline, cls)}
+        return isinstance(count, Constant) and any(
+            not fact.holds
+            and isinstance(fact.test, ast.Call)
+            and last_name(fact.test.func) == "isinstance"
+            and len(fact.test.args) == 2
+            and last_name(fact.test.args[1]) in own
+            for fact in facts_at(count.node)
+        )
