@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, position, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, position, up
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Constant, External, Result, Value
 
 NAME = "multiprocessing.shared_memory.SharedMemory"

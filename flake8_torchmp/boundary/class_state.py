@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import receiver_name
-from flake8_torchmp.semantics.module import Scope, dotted
+from flake8_torchmp.semantics.nodes import dotted
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Class
 
 from .global_names import Global
@@ -44,4 +45,4 @@ def read_through_objects(scope: Scope, state: State) -> Iterator[tuple[ast.expr,
 def _has_own(cls: Class, name: str, state: State) -> bool:
     """Whether objects get an attribute of their own of that name, or a field of a record."""
     owners = classes.project_classes(state.evaluator, cls)
-    return any(name in classes.stores(owner) for owner in owners) or name in classes.fields(state.evaluator, cls)
+    return any(name in attributes.stores(owner) for owner in owners) or name in classes.fields(state.evaluator, cls)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import reaching
-from flake8_torchmp.semantics.module import FUNCTIONS, last_name
+from flake8_torchmp.semantics.nodes import FUNCTIONS, last_name
 from flake8_torchmp.semantics.values import External, Function, Result, Source
 
 COUNTS = frozenset("os.cpu_count multiprocessing.cpu_count torch.multiprocessing.cpu_count psutil.cpu_count".split())

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import Module, dotted
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import dotted
 from flake8_torchmp.semantics.values import (
     Class,
     External,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.values import Class, Constant, Instance, Result, Source, Value
@@ -53,7 +53,7 @@ class Daemons:
     def of_object(self, value: Value) -> bool:
         if not isinstance(value, Instance):
             return False
-        if any(_is_true_value(stored) for stored in classes.stored(self.evaluator, value, "daemon")):
+        if any(_is_true_value(stored) for stored in attributes.stored(self.evaluator, value, "daemon")):
             return True
         if any(self._is_true(a.get(None, "daemon")) for _, a in classes.library_init(self.evaluator, value)):
             return True

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments, Frame, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import FUNCTIONS, Binding, Module, dotted, last_name, root_name, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, dotted, last_name, root_name, up
+from flake8_torchmp.semantics.scopes import Binding
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,

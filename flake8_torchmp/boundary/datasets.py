@@ -8,7 +8,8 @@ from typing import Any
 
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import Module, last_name, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import last_name, up
 from flake8_torchmp.semantics.values import Class
 
 from . import apis

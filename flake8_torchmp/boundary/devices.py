@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from flake8_torchmp.semantics.calls import Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions, facts_at
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, last_name, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, last_name, up
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Constant, External, Result, Source, Text, Value
 
 HARMLESS = frozenset(

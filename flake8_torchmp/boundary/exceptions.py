@@ -10,7 +10,9 @@ from typing import NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments, Parameter, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, Place, Scope, ancestors, body_nodes, dotted, last_name
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name
+from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import Class, Function, Instance
 
 from .workers import WorkerFunction, Workers

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics import classes, effects
+from flake8_torchmp.semantics import attributes, classes, effects
 from flake8_torchmp.semantics.calls import Frame, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import contradict, facts_at
-from flake8_torchmp.semantics.module import Module, ancestors, body_nodes, dotted, last_name, position, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import ancestors, body_nodes, dotted, last_name, position, up
 from flake8_torchmp.semantics.values import Class, Collection, Function, Instance, Method, Partial, Source, Value
 
 from .crossings import Crossing, Crossings
@@ -113,13 +114,13 @@ class FilledArguments:
     def _changed_on_object(self, part: Instance, function: Function, name: str) -> set[str]:
         """The attributes of a plain object of the project that a function which gets it as `name` changes or fills."""
         bases = classes.library_bases(self.outline, part.cls)
-        if not classes.EMPTY_BASES.issuperset(base.removeprefix("builtins.") for base in bases):
+        if not attributes.EMPTY_BASES.issuperset(base.removeprefix("builtins.") for base in bases):
             return set()
         changed: set[str] = set()
         for change in function.scope.module.changes.get(name, ()):
             is_set = change.kind == "attribute" and isinstance(change.target, ast.Name)
             is_filled = isinstance(change.target, ast.Attribute) and change.name not in TAKING
-            if (is_set or is_filled) and self.state.is_parameter(name, change, function.scope):
+            if (is_set or is_filled) and self.state.mutations.is_parameter(name, change, function.scope):
                 changed.add(change.name if is_set else last_name(change.target))
         for node in body_nodes(function.node):
             method = node.func if isinstance(node, ast.Call) and effects.is_statement(node) else None
@@ -139,7 +140,7 @@ class FilledArguments:
         }
         known = parameters(init.node)
         for attribute in sorted(filled):
-            for change, method in classes.stores(cls).get(attribute, ()):
+            for change, method in attributes.stores(cls).get(attribute, ()):
                 if method is not init.scope or not isinstance(change.value, ast.Name) or change.value.id not in known:
                     continue
                 parameter = known[change.value.id]
@@ -222,7 +223,7 @@ class FilledArguments:
                         if place < len(names) and self._changes(inner, names[place], depth - 1):
                             return True
         changes = [c for c in function.scope.module.changes.get(name, ()) if c.name not in TAKING]
-        if any(self.state.is_parameter(name, change, function.scope) for change in changes):
+        if any(self.state.mutations.is_parameter(name, change, function.scope) for change in changes):
             return True
         return any(  # `out += x` on a list, array or tensor works in place
             change.kind == "augmented" and function.scope.module.scope_of(change.node) is function.scope

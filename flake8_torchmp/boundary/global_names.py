@@ -9,16 +9,9 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics.calls import Parameter, has_receiver, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import reaching
-from flake8_torchmp.semantics.module import (
-    FUNCTIONS,
-    Binding,
-    Module,
-    Scope,
-    body_nodes,
-    dotted,
-    position,
-    up,
-)
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, dotted, position, up
+from flake8_torchmp.semantics.scopes import Binding, Scope
 from flake8_torchmp.semantics.values import ModuleValue, Value
 
 

@@ -8,17 +8,9 @@ from collections.abc import Iterator
 from flake8_torchmp.semantics.calls import Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, block_of, conditions, facts
-from flake8_torchmp.semantics.module import (
-    FUNCTIONS,
-    Module,
-    Scope,
-    ancestors,
-    dotted,
-    last_name,
-    position,
-    root_name,
-    statement_of,
-)
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, dotted, last_name, position, root_name, statement_of
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import External, Function
 
 PLATFORM_NAMES = frozenset(

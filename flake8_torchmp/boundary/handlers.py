@@ -9,7 +9,8 @@ from typing import TypeGuard
 
 from flake8_torchmp.semantics.calls import receiver_name
 from flake8_torchmp.semantics.flow import block_of
-from flake8_torchmp.semantics.module import FUNCTIONS, Scope, ancestors, body_nodes, dotted, last_name, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, up
+from flake8_torchmp.semantics.scopes import Scope
 
 BROAD = frozenset(("Exception", "BaseException"))
 TELLING = frozenset(

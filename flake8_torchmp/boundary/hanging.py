@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics import builtin, classes, containers
+from flake8_torchmp.semantics import attributes, builtin, classes, containers
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions
-from flake8_torchmp.semantics.module import Module, dotted
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import dotted
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
@@ -104,7 +105,7 @@ class Hangings:
             if networks is None and not self._is_inside(value.owner):
                 yield value.owner, f".{value.name}"
             for network in networks or ():
-                for inner in classes.attribute(self.evaluator, network, value.name):
+                for inner in attributes.attribute(self.evaluator, network, value.name):
                     yield inner, f".{value.name}"
         elif isinstance(value, Result) and ecosystem.is_view(value):
             if ecosystem.keeps_function(value):
@@ -171,14 +172,14 @@ class Hangings:
             if extra.attribute not in dropped:
                 for inner in evaluator.of(extra.source):
                     yield inner, f".{extra.label}"
-        dropped = dropped.union(*map(classes.cleared, classes.project_classes(evaluator, value.cls)))
+        dropped = dropped.union(*map(attributes.cleared, classes.project_classes(evaluator, value.cls)))
         dropped |= self._of_unstarted(value)
-        for name in classes.held_attributes(evaluator, value):
+        for name in attributes.held_attributes(evaluator, value):
             if name.partition(".")[0] in dropped:
                 continue
             for inner in self._attribute(value, name):
                 yield inner, f".{name}"
-        for inner in classes.poured(evaluator, value):
+        for inner in attributes.poured(evaluator, value):
             yield inner, ".…"
         for inner in containers.elements(evaluator, value):
             yield inner, "[…]"
@@ -187,7 +188,7 @@ class Hangings:
 
     def _of_unstarted(self, value: Instance) -> frozenset[str]:
         """What a process is given only where it gets another `start` as well, so that it starts none."""
-        stores = [classes.stores(cls) for cls in classes.project_classes(self.evaluator, value.cls)]
+        stores = [attributes.stores(cls) for cls in classes.project_classes(self.evaluator, value.cls)]
         replaced = [_tests_at(change.node) for stored in stores for change, _ in stored.get("start", ())]
         if not any(replaced) or not any(
             isinstance(base, Member | External) and mp_name(base) in apis.PROCESS_CLASSES
@@ -205,11 +206,11 @@ class Hangings:
         )
 
     def _attribute(self, value: Instance, name: str) -> Iterator[Value]:
-        stored = list(classes.stored(self.evaluator, value, name, WORKER_METHODS))
+        stored = list(attributes.stored(self.evaluator, value, name, WORKER_METHODS))
         if stored:
             yield from stored
         elif classes.is_record(self.evaluator, value.cls):
-            yield from classes.field(self.evaluator, value, name)
+            yield from attributes.field(self.evaluator, value, name)
 
     def _dropped(self, state: Function, value: Instance) -> frozenset[str]:
         """The attributes that a `__getstate__` leaves out or replaces: those it names."""

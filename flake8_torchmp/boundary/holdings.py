@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from flake8_torchmp.semantics import builtin, classes
+from flake8_torchmp.semantics import attributes, builtin, classes
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.values import (
@@ -153,7 +153,7 @@ class Holdings:
                     )
         if classes.is_record(self.evaluator, value.cls):
             for attribute in classes.fields(self.evaluator, value.cls):
-                for item in classes.field(self.evaluator, value, attribute):
+                for item in attributes.field(self.evaluator, value, attribute):
                     yield Holding(
                         item,
                         (*item.way, *held.way),

@@ -11,7 +11,8 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame, has_receiver, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, ancestors, body_nodes, last_name, position, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, last_name, position, up
 from flake8_torchmp.semantics.values import Class, Collection, Constant, Instance, Method, Result, Value
 
 from .crossings import Crossing, Crossings

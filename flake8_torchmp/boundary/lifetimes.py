@@ -6,23 +6,13 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import Frame, has_receiver, is_cached_property, is_property, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions
-from flake8_torchmp.semantics.module import (
-    FUNCTIONS,
-    Change,
-    Module,
-    Place,
-    Scope,
-    ancestors,
-    body_nodes,
-    dotted,
-    last_name,
-    position,
-    up,
-)
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, position, up
+from flake8_torchmp.semantics.scopes import Change, Place, Scope
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Unknown
 
 from .datasets import LOOKING
@@ -78,7 +68,7 @@ class Lifetimes:
         return known
 
     def frame(self, store: Store, instance: Instance) -> Frame:
-        frame = classes.store_frame(self.evaluator, instance, store.cls, store.method)
+        frame = attributes.store_frame(self.evaluator, instance, store.cls, store.method)
         return self.evaluator.frame_in(store.cls.scope.module.scope_of(store.value), frame)
 
     def _called_from_outside(self, cls: Class, run: _Run) -> Iterator[Scope]:
@@ -228,7 +218,7 @@ class Lifetimes:
         openers = {
             method.name
             for owner in classes.project_classes(self.outline, cls)
-            for change, method in classes.stores(owner).get(attribute, ())
+            for change, method in attributes.stores(owner).get(attribute, ())
             if change.value is not None and not _is_none(change.value)
         } - {"__init__"}
         for path in self.evaluator.codebase.users([cls.scope.module.path]):
@@ -255,7 +245,7 @@ class Lifetimes:
         }
         if not asking:
             return False
-        stores = [found for owner in owners for found in classes.stores(owner).get(attribute, ())]
+        stores = [found for owner in owners for found in attributes.stores(owner).get(attribute, ())]
         storing = {scope.name for _, scope in stores if scope.name != "__init__"}
         if any(_mentions(body_nodes(method), {attribute, *storing}) for method in asking.values()):
             return True

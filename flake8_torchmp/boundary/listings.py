@@ -10,17 +10,9 @@ from flake8_torchmp import source
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import is_property, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import (
-    FUNCTIONS,
-    Module,
-    Scope,
-    ancestors,
-    body_nodes,
-    dotted,
-    last_name,
-    mentions,
-    up,
-)
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, mentions, up
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Class, External, Function, Hop, Instance, Method, Value
 
 from . import apis

@@ -11,7 +11,8 @@ from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.expressions import COMPARISONS
 from flake8_torchmp.semantics.flow import Condition, block_of, contradict, facts, facts_at
-from flake8_torchmp.semantics.module import Module, body_nodes, last_name, statement_of, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import body_nodes, last_name, statement_of, up
 from flake8_torchmp.semantics.values import Constant, External, Hop, Member, Result, Source, Unknown, Value
 
 from . import apis

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.flow import facts_at
-from flake8_torchmp.semantics.module import Module, Place, Scope, last_name
+from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.narrowing import survives
+from flake8_torchmp.semantics.nodes import last_name
+from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import Class, Constant, Instance, Value
 
 from . import apis

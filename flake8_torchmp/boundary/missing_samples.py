@@ -10,20 +10,9 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import EXITS, Condition, conditions, facts, never_continues, reaching
-from flake8_torchmp.semantics.module import (
-    FUNCTIONS,
-    Binding,
-    Change,
-    Module,
-    Scope,
-    ancestors,
-    body_nodes,
-    dotted,
-    last_name,
-    mentions,
-    position,
-    up,
-)
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, mentions, position, up
+from flake8_torchmp.semantics.scopes import Binding, Change, Scope
 from flake8_torchmp.semantics.values import (
     Class,
     Constant,

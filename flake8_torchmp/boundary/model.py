@@ -12,7 +12,8 @@ from flake8_torchmp.findings import Finding, Repair, Step
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.codebase import Codebase
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import DEFINITIONS, Module, ancestors, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import DEFINITIONS, ancestors, up
 from flake8_torchmp.semantics.values import Class, Function, Hop, Instance, Value
 from flake8_torchmp.settings import Settings
 

@@ -6,19 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, facts_at
-from flake8_torchmp.semantics.module import (
-    Change,
-    Module,
-    Scope,
-    body_nodes,
-    dotted,
-    last_name,
-    up,
-)
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import body_nodes, dotted, last_name, up
+from flake8_torchmp.semantics.scopes import Change, Scope
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
@@ -108,7 +102,7 @@ class ObjectState:
             inner = _changed_inside(change, f"{receiver_name(worker.scope)}.{held}")
             if not inner or (change.kind == "attribute" and change.value is not None and facts_at(change.node)):
                 continue
-            for part in classes.stored(self.outline, receiver, held, frozenset(("__getitem__", "__iter__"))):
+            for part in attributes.stored(self.outline, receiver, held, frozenset(("__getitem__", "__iter__"))):
                 if not isinstance(part, Instance) or not self.is_plain(part, inner):
                     continue
                 for read, module in self.reads_in_parent(receiver.cls, held):
@@ -128,7 +122,7 @@ class ObjectState:
             held = node.func.value
             if not isinstance(held, ast.Attribute) or dotted(held.value) != name or facts_at(node):
                 continue
-            for part in classes.stored(self.outline, receiver, held.attr, frozenset(("__getitem__", "__iter__"))):
+            for part in attributes.stored(self.outline, receiver, held.attr, frozenset(("__getitem__", "__iter__"))):
                 changed = self.changed_on_part(part, node.func.attr)
                 for read, module in self.reads_in_parent(receiver.cls, held.attr) if changed else ():
                     if isinstance(part, Instance) and self.tells_of(part, read, changed):
@@ -206,10 +200,10 @@ class ObjectState:
 
     def is_plain(self, receiver: Instance, attribute: str) -> bool:
         """Whether an attribute holds what is copied to each process: numbers, texts, containers, arrays."""
-        values = list(classes.stored(self.outline, receiver, attribute, frozenset(("__getitem__", "__iter__"))))
+        values = list(attributes.stored(self.outline, receiver, attribute, frozenset(("__getitem__", "__iter__"))))
         for cls in classes.project_classes(self.outline, receiver.cls):
             if attribute in classes.fields(self.outline, cls):
-                values += list(classes.field(self.outline, receiver, attribute))
+                values += list(attributes.field(self.outline, receiver, attribute))
                 continue
             for binding in cls.scope.bindings.get(attribute, ()):
                 if binding.value is not None:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from flake8_torchmp.semantics.builtin import ENTERING
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, ancestors, dotted, last_name, position, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, dotted, last_name, position, up
 from flake8_torchmp.semantics.values import External, Member, Result, Unknown, Value, qualified
 
 

@@ -6,7 +6,8 @@ import ast
 from typing import Any
 
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import COMPREHENSIONS, Module, dotted, last_name, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, dotted, last_name, up
 from flake8_torchmp.semantics.values import Function, Method, Partial, Value
 
 NOT_ASKING = frozenset("wait ready done running cancel cancelled".split())

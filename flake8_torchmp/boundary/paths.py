@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, Place, Scope, body_nodes, dotted, last_name
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, dotted, last_name
+from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,

@@ -9,16 +9,9 @@ from typing import Any
 
 from flake8_torchmp.semantics.calls import made_by_class_methods
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import (
-    DEFINITIONS,
-    FUNCTIONS,
-    Module,
-    Place,
-    Scope,
-    ancestors,
-    body_nodes,
-    last_name,
-)
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import DEFINITIONS, FUNCTIONS, ancestors, body_nodes, last_name
+from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import Class, Function, Method
 
 from .guards import is_guarded

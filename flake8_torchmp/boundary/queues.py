@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, ancestors, body_nodes, last_name, position, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, last_name, position, up
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Constant, Instance, Result, Value
 
 from . import apis

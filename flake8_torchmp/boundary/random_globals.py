@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from flake8_torchmp.semantics.module import Module, body_nodes
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import body_nodes
 from flake8_torchmp.semantics.values import Collection, External, Function, Member, Result, Value
 
 from .global_names import Global

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
-from flake8_torchmp.semantics.module import Module, ancestors, dotted, last_name, position, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import ancestors, dotted, last_name, position, up
 from flake8_torchmp.semantics.values import Constant, Hop, Instance, Value
 
 from .apis import Api

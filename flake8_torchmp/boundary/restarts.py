@@ -11,7 +11,8 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import never_continues, reaching
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, ancestors, last_name, root_name, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name, root_name, up
 from flake8_torchmp.semantics.values import Constant, Instance, Result, Value
 
 from . import apis

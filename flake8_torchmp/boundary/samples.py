@@ -10,7 +10,9 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import Module, Scope, last_name
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import last_name
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import (
     Class,
     Constant,

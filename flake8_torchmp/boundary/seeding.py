@@ -6,22 +6,15 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import parameters, receiver_name
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS, conditions
-from flake8_torchmp.semantics.module import (
-    COMPREHENSIONS,
-    Module,
-    Scope,
-    ancestors,
-    body_nodes,
-    dotted,
-    last_name,
-    position,
-)
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name, position
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
@@ -275,7 +268,7 @@ class Seeds:
             return False
         stored = False
         for cls in classes.project_classes(self.outline, worker.receiver.cls):
-            for change, method in classes.stores(cls).get(name, ()):
+            for change, method in attributes.stores(cls).get(name, ()):
                 stored = True
                 if method.name != "__init__" and self.workers.runs(method):
                     return False
@@ -288,7 +281,9 @@ class Seeds:
     def _is_same_in_processes(self, name: str, cls: Class) -> bool:
         """An attribute that each object gets alike: a constant, or a parameter that is one everywhere."""
         stored = [
-            pair for item in classes.project_classes(self.outline, cls) for pair in classes.stores(item).get(name, ())
+            pair
+            for item in classes.project_classes(self.outline, cls)
+            for pair in attributes.stores(item).get(name, ())
         ]
         if not self.workers.crossings.is_process(cls) or len(stored) != 1 or stored[0][1].name != "__init__":
             return False

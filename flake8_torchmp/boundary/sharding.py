@@ -9,15 +9,9 @@ from typing import Any
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import (
-    COMPREHENSIONS,
-    Module,
-    Scope,
-    ancestors,
-    body_nodes,
-    last_name,
-    up,
-)
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, last_name, up
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,

@@ -9,18 +9,11 @@ from typing import NamedTuple
 
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.callees import may_run_project
-from flake8_torchmp.semantics.calls import Arguments, Frame, is_property
+from flake8_torchmp.semantics.calls import Frame, is_property
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import (
-    FUNCTIONS,
-    Module,
-    Scope,
-    ancestors,
-    body_nodes,
-    children,
-    last_name,
-    up,
-)
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, children, last_name, up
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.spreading import Spreading
 from flake8_torchmp.semantics.values import (
     Class,
@@ -38,9 +31,8 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis
 from .crossings import Crossings, is_executor, is_given_executor
-from .ecosystem import has_no_workers
 from .guards import is_guarded, runs_at_import
-from .iterations import ITERATING, LOOPS, iterated, may_be_loader
+from .iterations import ITERATING, Iterations, iterated
 from .methods import StartMethods, mp_name
 
 DEEPEST = 6
@@ -72,6 +64,7 @@ class Starts:
         self.outline = outline
         self.crossings = crossings
         self.methods = methods
+        self.iterations = Iterations(evaluator, outline, crossings.loaders)
         self._inside: dict[int, Start | None] = {}
         self._can_start = Spreading(self._looked_at, ("", "iterates", "starts"))
         self._makes_loaders: set[str] = set()
@@ -143,7 +136,7 @@ class Starts:
             entered = [self._enter_of(v) for item in node.items for v in self.outline.values(item.context_expr, frame)]
             return any(method and self.can_start(method.scope, self._with_loaders) for method in entered)
         if not isinstance(node, ast.Call):
-            return self._with_loaders and self.may_iterate_loader(node, module)
+            return self._with_loaders and self.iterations.may_be_by(node, module)
         if not self._may_count(node.func, module):
             return False
         for callee in self.outline.values(node.func, frame):
@@ -151,7 +144,7 @@ class Starts:
                 return True
             if isinstance(callee, Partial) and isinstance(callee.callee, Unknown):
                 return True
-            if self._with_loaders and self._consumes(callee, node, module):
+            if self._with_loaders and self.iterations.may_be_consumed(callee, node, module):
                 return True
             function = self.function_of(callee)
             if function is not None and self.can_start(function.scope, self._with_loaders):
@@ -161,38 +154,6 @@ class Starts:
     def _may_count(self, callee: ast.expr, module: Module) -> bool:
         """Whether a call may start processes, iterate a loader, or run something of the project, going by names."""
         return last_name(callee) in module.all_names_of(COUNTING_NAMES) or may_run_project(self.outline, callee, module)
-
-    def may_iterate_loader(self, node: ast.AST, module: Module) -> bool:
-        """Whether a node can iterate a loader by itself, from definitions alone."""
-        return any(self._may_give_loader(expression, module) for expression in iterated(node))
-
-    def _consumes(self, callee: Value, call: ast.Call, module: Module) -> bool:
-        """Whether a library's function may iterate a loader that it is given."""
-        is_consumer = isinstance(callee, External) and callee.name in apis.CONSUMERS
-        return is_consumer and any(self._may_give_loader(argument, module) for argument in call.args)
-
-    def _may_give_loader(self, expression: ast.expr, module: Module) -> bool:
-        key = ("may give loader", expression)
-        known: bool | None = module.memo.get(key)
-        if known is None:
-            known = module.memo[key] = may_be_loader(expression) and any(
-                self._may_be_loader(value)
-                for value in self.outline.values(expression, self.outline.frame_at(expression, module))
-            )
-        return known
-
-    def _may_be_loader(self, value: Value, depth: int = 0) -> bool:
-        if isinstance(value, Result) and value.name.removesuffix("()") not in self.crossings.loaders:
-            return (
-                depth < 4
-                and isinstance(value.callee, External)
-                and any(
-                    self._may_be_loader(inner, depth + 1)
-                    for _, source in value.arguments.all()
-                    for inner in self.outline.of(source)
-                )
-            )
-        return isinstance(value, Unknown | Instance | Result)
 
     def _may_be_start(self, callee: ast.expr) -> bool:
         """Whether something that definitions don't tell can start processes, going by its name."""
@@ -284,66 +245,21 @@ class Starts:
         return classes.find_method(self.outline, value.cls, "__enter__") if isinstance(value, Instance) else None
 
     def _iterates(self, expression: ast.expr, frame: Frame) -> Start | None:
-        if not self._may_give_loader(expression, frame.module):
+        if not self.iterations.may_give_loader(expression, frame.module):
             return None
         for value in self.evaluator.values(expression, frame):
-            loader = self._loader_in(value)
+            loader = self.iterations.loader_in(value)
             if loader is not None:
                 return self._loader_start(loader, expression, frame)
         return None
 
     def _loader_start(self, loader: Result | Instance, node: ast.AST, frame: Frame) -> Start | None:
-        arguments = self._loader_arguments(loader)
-        source = arguments.get(11, "multiprocessing_context") if arguments is not None else None
+        arguments = self.iterations.arguments_of(loader)
+        name = "multiprocessing_context"
+        source = arguments.get(apis.LOADER_POSITIONS[name], name) if arguments is not None else None
         methods = self.methods.of_contexts(source, frame.module)
         by_default = self.methods.is_default_context(source)
         return Start(node, frame.module, "iterates a DataLoader with workers", methods, by_default, loader)
-
-    def _loader_arguments(self, loader: Result | Instance) -> Arguments | None:
-        """With what torch's own class is made."""
-        for base, arguments in classes.library_init(self.evaluator, loader) if isinstance(loader, Instance) else ():
-            if base in self.crossings.loaders:
-                return arguments
-        return loader.arguments
-
-    def _loader_in(self, value: Value, depth: int = 0) -> Result | Instance | None:
-        """A loader with workers that a value is, or that iterating it iterates."""
-        if isinstance(value, Result):
-            name = value.name.removesuffix("()")
-            if name in self.crossings.loaders:
-                return None if has_no_workers(self.evaluator, value.arguments) else value
-            if depth < 4 and isinstance(value.callee, External):
-                for _, source in value.arguments.all():
-                    for inner in self.evaluator.of(source):
-                        found = self._loader_in(inner, depth + 1)
-                        if found is not None:
-                            return found
-        elif isinstance(value, Instance):
-            for base, arguments in classes.library_init(self.evaluator, value):
-                if base in self.crossings.loaders:
-                    return None if has_no_workers(self.evaluator, arguments) else value
-            return self._iterable_loader(value, depth)
-        return None
-
-    def _iterable_loader(self, value: Instance, depth: int) -> Result | Instance | None:
-        """An object whose `__iter__` iterates a loader that it keeps."""
-        method = classes.find_method(self.evaluator, value.cls, "__iter__")
-        if method is None or depth > 2:
-            return None
-        frame = self.evaluator.frame(method.scope, None, method.closure, value)
-        for node in body_nodes(method.node):
-            expressions = [node.iter] if isinstance(node, LOOPS) else []
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("iter", "enumerate"):
-                expressions = node.args[:1]
-            if isinstance(node, ast.YieldFrom):
-                expressions = [node.value]
-            for expression in expressions:
-                inner = self.evaluator.frame_in(method.scope.module.scope_of(expression), frame)
-                for candidate in self.evaluator.values(expression, inner):
-                    found = self._loader_in(candidate, depth + 1)
-                    if found is not None:
-                        return found
-        return None
 
     def _of_call(self, node: ast.Call, frame: Frame, depth: int) -> Start | None:
         for callee in self.evaluator.values(node.func, frame):
@@ -397,7 +313,7 @@ class Starts:
             for value in self.evaluator.values(argument, frame):
                 inner = [v for _, s in self.evaluator.items(value) for v in self.evaluator.of(s)]
                 for candidate in (value, *inner):
-                    loader = self._loader_in(candidate)
+                    loader = self.iterations.loader_in(candidate)
                     if loader is not None:
                         return self._loader_start(loader, node, frame)
         return None
@@ -472,7 +388,7 @@ class Starts:
                 for callee in self.outline.values(node.func, inner):
                     if self._is_start(callee):
                         return "starts", []
-                    if self._consumes(callee, node, scope.module):
+                    if self.iterations.may_be_consumed(callee, node, scope.module):
                         found = "iterates"
                     function = self.function_of(callee)
                     if function is not None:
@@ -485,7 +401,7 @@ class Starts:
                         if method is not None:
                             called.append(method.scope)
             elif not found and isinstance(node, ITERATING) and not isinstance(node, ast.Assign):
-                found = "iterates" if self.may_iterate_loader(node, scope.module) else ""
+                found = "iterates" if self.iterations.may_be_by(node, scope.module) else ""
         return found, called
 
     def _is_start(self, callee: Value) -> bool:

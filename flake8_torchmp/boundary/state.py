@@ -5,35 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from flake8_torchmp.semantics import classes, effects
-from flake8_torchmp.semantics.callers import MOST_MODULES
 from flake8_torchmp.semantics.calls import is_class_method, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import Condition, conditions, facts, reaching
-from flake8_torchmp.semantics.module import (
-    FUNCTIONS,
-    Binding,
-    Change,
-    Module,
-    Scope,
-    body_nodes,
-    dotted,
-    last_name,
-    position,
-    root_name,
-    up,
-)
+from flake8_torchmp.semantics.flow import Condition, conditions, facts
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, dotted, last_name, root_name, up
+from flake8_torchmp.semantics.scopes import Binding, Change, Scope
 from flake8_torchmp.semantics.values import (
-    Class,
-    Collection,
-    Constant,
-    External,
-    Function,
     Instance,
-    Method,
-    ModuleValue,
     Result,
     Value,
 )
@@ -42,15 +24,12 @@ from .apis import PRIMITIVES
 from .global_names import Global, GlobalNames
 from .guards import is_guarded, runs_nowhere
 from .methods import mp_name
+from .mutations import Mutation, Mutations
 from .phases import Phases
 
 if TYPE_CHECKING:
     from .workers import WorkerFunction, Workers
 
-CHANGING = frozenset(
-    "builtins.setattr builtins.delattr numpy.copyto numpy.put numpy.fill_diagonal random.shuffle numpy.random.shuffle "
-    "heapq.heappush heapq.heappop heapq.heapify bisect.insort".split()
-)
 COLLECTING = frozenset("add append appendleft extend insert".split())
 CODE_MAKERS = frozenset("getLogger get_logger compile TypeVar ParamSpec namedtuple NamedTuple NewType Struct".split())
 
@@ -59,31 +38,19 @@ POURING = frozenset("merge_from_file merge_from_list merge_from_other_cfg merge_
 """Methods by which a whole configuration or state is set anew."""
 
 
-class Mutation(NamedTuple):
-    """A place where a global is changed or bound again."""
-
-    node: ast.AST
-    module: Module
-    kind: str
-    """rebound, changed"""
-    attribute: str = ""
-    """What of it is changed, if that is one attribute."""
-
-
 class State:
     def __init__(self, evaluator: Evaluator, phases: Phases) -> None:
         self.evaluator = evaluator
         self.names = GlobalNames(evaluator)
+        self.mutations = Mutations(evaluator, self.names)
         self._guarded: dict[tuple[str, str], bool] = {}
         self.phases = phases
         self.forget()
 
     def forget(self) -> None:
-        self._mutations: dict[tuple[str, str], list[Mutation]] = {}
+        self.mutations.forget()
         self._settable: dict[tuple[object, ...], bool] = {}
         self.names.forget()
-
-    # what it is
 
     def is_made_at_import(self, variable: Global) -> bool:
         """Whether importing the module binds it at all."""
@@ -143,21 +110,9 @@ class State:
                 return True
         return False
 
-    # who changes it
-
-    def mutations(self, variable: Global) -> list[Mutation]:
-        """Where the project changes a variable or binds it again, its first binding aside."""
-        key = (variable.module.path, variable.name)
-        known = self._mutations.get(key)
-        if known is None:
-            self._mutations[key] = []
-            found = sorted(set(self._find(variable)), key=lambda m: (m.module.path, position(m.node)))
-            known = self._mutations[key] = found
-        return known
-
     def is_set_by(self, variable: Global, worker: WorkerFunction, workers: Workers) -> bool:
         """Whether worker code of a kind pours into its copy what it is to hold, or gets it with an object."""
-        for mutation in self.mutations(variable):
+        for mutation in self.mutations.of(variable):
             function = mutation.module.scope_of(mutation.node).enclosing_function()
             if function is None or (function.name != "__setstate__" and not isinstance(mutation.node, ast.Call)):
                 continue
@@ -170,7 +125,7 @@ class State:
 
     def seen_by(self, read: ast.expr, module: Module, variable: Global) -> list[Mutation]:
         """The mutations of a variable that one read of it can show: `X.a` shows nothing of `X.b = 1`."""
-        mutations = self.mutations(variable)
+        mutations = self.mutations.of(variable)
         if isinstance(read, ast.Name) and self.names.by_default(read, variable.module) == variable:
             return [mutation for mutation in mutations if mutation.kind == "changed"]  # it was bound before
         holder = up(read)
@@ -203,197 +158,6 @@ class State:
         if isinstance(value, Instance):
             return classes.find_method(self.evaluator, value.cls, attribute) is None
         return isinstance(value, Result) and value.name in ("types.SimpleNamespace", "argparse.Namespace")
-
-    def _find(self, variable: Global) -> Iterator[Mutation]:
-        yield from self._rebindings(variable)
-        first = variable.bindings[0] if len(variable.bindings) == 1 else None
-        if first is not None and first.kind == "assign" and isinstance(first.value, ast.Name):
-            other = self.names.of_name(first.value, variable.module)  # `cfg = __C`
-            yield from (m for m in self.mutations(other) if m.kind == "changed") if other is not None else ()
-        codebase = self.evaluator.codebase
-        paths = codebase.mentioning(variable.name, variable.module.path)
-        for path in paths:
-            if len(paths) > MOST_MODULES and "changed" not in codebase.uses(path, variable.name):
-                continue  # it may be given to what changes it, but who looks into all these calls?
-            module = codebase.module(path)
-            if module is not None:
-                yield from self._changes(variable, module)
-
-    def _rebindings(self, variable: Global) -> Iterator[Mutation]:
-        module = variable.module
-        bindings = [b for b in variable.bindings if b.kind != "declared"]
-        for index, binding in enumerate(bindings):
-            in_function = module.scope_of(binding.node).enclosing_function() is not None
-            guarded = index and is_guarded(self.evaluator, binding.node, module)
-            if in_function or (guarded and _is_placeholder(bindings[0].value)):
-                yield Mutation(binding.node, module, "rebound")
-        for call in module.calls.get("globals", ()):
-            holder = up(call)
-            if isinstance(holder, ast.Subscript) and isinstance(holder.ctx, ast.Store):
-                keys = self.evaluator.values(holder.slice, self.evaluator.frame_at(holder, module))
-                if any(isinstance(key, Constant) and key.value == variable.name for key in keys):
-                    yield Mutation(holder, module, "rebound")
-            if isinstance(holder, ast.Attribute) and holder.attr == "update":
-                update = up(holder)
-                if isinstance(update, ast.Call) and self._is_key(variable.name, update, module):
-                    yield Mutation(update, module, "rebound")
-
-    def _is_key(self, name: str, update: ast.Call, module: Module) -> bool:
-        frame = self.evaluator.frame_at(update, module)
-        given = [value for argument in update.args for value in self.evaluator.values(argument, frame)]
-        return name in self.evaluator.arguments(update, frame).keywords or any(
-            key == name for value in given if isinstance(value, Collection) for key, _ in self.evaluator.items(value)
-        )
-
-    def _changes(self, variable: Global, module: Module) -> Iterator[Mutation]:
-        for root, changes in list(module.changes.items()):
-            for change in changes:
-                kind = self._changes_variable(change, root, variable, module)
-                if kind:
-                    attribute = self._attribute_of(change, variable, module) if kind == "changed" else ""
-                    yield Mutation(change.node, module, kind, attribute)
-        for name in self._names_in(variable, module):
-            for reference in module.loads(name):
-                if isinstance(reference, ast.Name) and self.names.of_name(reference, module) == variable:
-                    yield from self._through(reference, module)
-        for reference in module.loads(variable.name):
-            if isinstance(reference, ast.Attribute) and self.names.of_attribute(reference, module) == variable:
-                yield from self._through(reference, module)
-
-    def _names_in(self, variable: Global, module: Module) -> list[str]:
-        """The names by which a module knows a variable."""
-        if module is variable.module:
-            return [variable.name]
-        return [
-            name
-            for name, bindings in module.scope.bindings.items()
-            if any(b.kind == "from" and getattr(b.node, "name", "") == variable.name for b in bindings)
-        ] or ([variable.name] if module.scope.star_imports else [])
-
-    def _changes_variable(self, change: Change, root: str, variable: Global, module: Module) -> str:
-        """How a change changes a variable: "changed", "rebound" for `module.NAME = …`, or not at all."""
-        target: Any = change.target
-        while isinstance(target, ast.Attribute | ast.Subscript):
-            named = target if isinstance(target, ast.Attribute) and target.attr == variable.name else None
-            if named is not None and self.names.of_attribute(named, module) == variable:
-                return "changed"
-            target = target.value
-        if not isinstance(target, ast.Name):
-            return ""
-        if (
-            change.kind == "attribute"
-            and change.name == variable.name
-            and isinstance(change.target, ast.Name | ast.Attribute)
-        ):
-            base = change.target
-            for value in self.evaluator.values(base, self.evaluator.frame_at(change.node, module)):
-                if isinstance(value, ModuleValue) and value.path == variable.module.path:
-                    return "rebound"
-        if change.kind == "augmented" and isinstance(change.target, ast.Name) and root == variable.name:
-            return ""  # a binding as well
-        known = self._names_in(variable, module)
-        if root in known and self.names.of_name(target, module) == variable:
-            return "changed"
-        if root not in known and self._is_alias(target, variable, module):
-            return "changed"
-        return ""
-
-    def _is_alias(self, name: ast.Name, variable: Global, module: Module) -> bool:
-        """`v = VOCAB` before `v.append(…)`, also as a module's other name for it."""
-        scope = self.evaluator.scope_binding(name.id, module.scope_of(name))
-        if scope is None:
-            return False
-        for binding in reaching(scope.bindings[name.id], name, scope, module.scope_of(name)):
-            value = binding.value
-            if (
-                binding.kind == "assign"
-                and isinstance(value, ast.Name)
-                and self.names.of_name(value, module) == variable
-            ):
-                return True
-        return self.names.by_default(name, module) == variable
-
-    def _through(self, reference: ast.expr, module: Module) -> Iterator[Mutation]:
-        """What is done to a variable by way of a call: a setter of its object, or a function that it is given to."""
-        holder = up(reference)
-        if isinstance(holder, ast.Attribute):
-            call = up(holder)
-            if isinstance(call, ast.Call) and call.func is holder and self._is_setter(call, module):
-                yield Mutation(call, module, "changed")
-            return
-        call = holder if isinstance(holder, ast.Call) else up(holder) if isinstance(holder, ast.keyword) else None
-        if not isinstance(call, ast.Call) or call.func is reference:
-            return
-        frame = self.evaluator.frame_at(call, module)
-        for callee in self.evaluator.values(call.func, frame):
-            if isinstance(callee, External):
-                is_changed = callee.name in CHANGING and bool(call.args) and call.args[0] is reference
-            else:
-                is_changed = self._changes_parameter(callee, call, reference, module)
-            if is_changed:
-                yield Mutation(call, module, "changed")
-
-    def _attribute_of(self, change: Change, variable: Global, module: Module) -> str:
-        """What of a variable is changed: `a` of `X.a = 1` and of `module.X.a = 1`, `a.b` of `X.a.b = 1`."""
-        target = change.target
-        is_variable = isinstance(target, ast.Name)
-        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
-            is_variable = target.attr == variable.name and self.names.of_attribute(target, module) == variable
-            if not is_variable:
-                return f"{target.attr}.{change.name}" if change.kind == "attribute" else target.attr
-        return change.name if change.kind == "attribute" and is_variable else ""
-
-    def _is_setter(self, call: ast.Call, module: Module) -> bool:
-        for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module)):
-            if isinstance(callee, Method) and isinstance(callee.receiver, Instance):
-                scope = callee.function.scope
-                owner = Class(scope.parent, None) if scope.parent is not None else None
-                stored = classes.stores(owner) if owner is not None else {}
-                if any(method is scope for changes in stored.values() for _, method in changes):
-                    return True
-                if effects.is_statement(call) and effects.changes_object(scope):
-                    return True
-        return False
-
-    def _collects(self, call: ast.AST | None, module: Module) -> bool:
-        """`METER.note(loss)`, for what the object gathers."""
-        if not isinstance(call, ast.Call) or not effects.is_statement(call):
-            return False
-        return any(
-            isinstance(callee, Method)
-            and isinstance(callee.receiver, Instance)
-            and effects.collects(callee.function.scope)
-            for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module))
-        )
-
-    def _changes_parameter(self, callee: Value, call: ast.Call, given: ast.expr, module: Module) -> bool:
-        function = callee.function if isinstance(callee, Method) else callee
-        if not isinstance(function, Function):
-            return False
-        arguments = self.evaluator.arguments(call, self.evaluator.frame_at(call, module))
-        shift = isinstance(callee, Method)
-        node: Any = function.node
-        names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)][shift:]
-        for index, name in enumerate(names):
-            source = arguments.get(index, name)
-            if source is not None and source.node is given:
-                return any(
-                    self.is_parameter(name, change, function.scope)
-                    for change in function.scope.module.changes.get(name, ())
-                )
-        return False
-
-    def is_parameter(self, name: str, change: Change, scope: Scope) -> bool:
-        """Whether a change is made to what a parameter was given, not to something of that name made later."""
-        inner = scope.module.scope_of(change.target)
-        if self.evaluator.scope_binding(name, inner) is not scope:
-            return False
-        root: ast.expr = change.target
-        while isinstance(root, ast.Attribute | ast.Subscript):
-            root = root.value
-        if change.kind == "augmented" and root is change.target:
-            return False
-        return any(b.kind == "parameter" for b in reaching(scope.bindings[name], root, scope, inner))
 
     def changed_by(self, scope: Scope) -> Iterator[tuple[ast.AST, Global]]:
         """The globals that a function changes or binds again, per-process caches and lazy making aside."""
@@ -430,14 +194,14 @@ class State:
             if isinstance(holder, ast.Call):
                 variable = self.names.of_name(node, module)
                 if variable is not None:
-                    for mutation in self._through(node, module):
+                    for mutation in self.mutations.through(node, module):
                         yield mutation.node, variable
             elif isinstance(holder, ast.Attribute):
                 asked = up(holder)
                 variable = (
                     self.names.of_name(node, module) if asked is not None and effects.is_statement(asked) else None
                 )
-                if asked is not None and variable is not None and self._collects(asked, module):
+                if asked is not None and variable is not None and self.mutations.collects(asked, module):
                     yield asked, variable
 
     def _changed_variable(self, change: Change, module: Module) -> Global | None:
@@ -492,7 +256,7 @@ class State:
         changes = module.changes.get(root_name(node), ())
         if any(change.target is node and change.kind == "method" for change in changes):
             return True
-        return self._collects(up(holder), module)
+        return self.mutations.collects(up(holder), module)
 
     def gathered_in_class(self, node: ast.AST, variable: Global) -> str:
         """The attribute of `Stats.total += 1` and `Stats.names.append(x)`, which a class keeps."""
@@ -535,7 +299,7 @@ class State:
             for read, found in self.names.read_by(worker.scope):
                 if found == variable and not self.is_changed_by_read(read, worker.scope.module):
                     return False
-        functions = [m.module.scope_of(m.node).enclosing_function() for m in self.mutations(variable)]
+        functions = [m.module.scope_of(m.node).enclosing_function() for m in self.mutations.of(variable)]
         return all(function is not None and workers.runs(function) for function in functions)
 
     # when: kept here for whoever asks about a variable and a moment together
@@ -548,8 +312,6 @@ class State:
 
     def references(self, scope: Scope) -> list[tuple[ast.AST, Module]]:
         return self.phases.references(scope)
-
-    # what it is
 
     def is_primitive(self, variable: Global) -> bool:
         """A queue, lock or shared value of multiprocessing, made when the module is imported."""
@@ -578,14 +340,3 @@ def _is_told(read: ast.Attribute, attribute: str) -> bool:
 def _is_code(value: ast.expr | None) -> bool:
     """A logger, a compiled pattern, a type: the same in each process, and not changed."""
     return isinstance(value, ast.Call) and last_name(value.func) in CODE_MAKERS
-
-
-def _is_placeholder(value: ast.expr | None) -> bool:
-    """None or an empty container: something that is to be replaced."""
-    if isinstance(value, ast.Constant):
-        return value.value is None
-    if isinstance(value, ast.List | ast.Tuple | ast.Set):
-        return not value.elts
-    if isinstance(value, ast.Dict):
-        return not value.keys
-    return isinstance(value, ast.Call) and not value.args and dotted(value.func) in ("dict", "list", "set", "tuple")

@@ -9,15 +9,9 @@ from typing import NamedTuple
 from flake8_torchmp.semantics.calls import Frame, has_receiver
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
-from flake8_torchmp.semantics.module import (
-    COMPREHENSIONS,
-    Module,
-    Place,
-    Scope,
-    ancestors,
-    body_nodes,
-    last_name,
-)
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, last_name
+from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import External, Instance, Result, Unknown, Value
 
 from . import random_sources

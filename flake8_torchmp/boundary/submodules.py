@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import caught_around, conditions
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, ancestors, last_name, position, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name, position, up
 from flake8_torchmp.semantics.values import External
 
 SUBMODULES = (

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import is_static, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import Module, dotted, last_name
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import dotted, last_name
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,

@@ -8,7 +8,8 @@ from itertools import islice
 
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import Module, Scope
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Collection, Function, Source
 
 from .crossings import Crossing, Crossings

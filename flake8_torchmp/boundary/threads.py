@@ -6,10 +6,12 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, Scope, body_nodes, last_name
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, last_name
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.spreading import Spreading
 from flake8_torchmp.semantics.values import Class, Constant, External, Instance, Member, Partial, Text, Unknown, Value
 
@@ -81,7 +83,7 @@ class ThreadStarts:
                 called.append(function.scope)
             elif isinstance(callee, Unknown):
                 called += self._functions_named(last_name(call.func))
-            elif isinstance(callee, Class) and classes.has_factories(self._outline, callee):
+            elif isinstance(callee, Class) and attributes.has_factories(self._outline, callee):
                 return True, []
         return False, called
 

@@ -12,13 +12,15 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition
-from flake8_torchmp.semantics.module import Module, Place, Scope, body_nodes, last_name, position, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import body_nodes, last_name, position, up
 from flake8_torchmp.semantics.program_order import Mark, State, Walk, Watch, contradict, runs_once, tests_of
+from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.spreading import Spreading
 from flake8_torchmp.semantics.values import (
     Class,
@@ -212,7 +214,7 @@ class _AllEvents(Watch):
             function = self.starts.function_of(callee)
             if function is not None and self.may_matter(function):
                 return True
-            if isinstance(callee, Class) and classes.has_factories(self.outline, callee):
+            if isinstance(callee, Class) and attributes.has_factories(self.outline, callee):
                 return True
         return False
 
@@ -241,7 +243,7 @@ class _AllEvents(Watch):
         if not self.codebase.leads_to(module.path, FACTORIES):
             return False
         return any(
-            isinstance(value, Class) and classes.has_factories(self.outline, value)
+            isinstance(value, Class) and attributes.has_factories(self.outline, value)
             for node in body_nodes(scope.node)
             if isinstance(node, ast.Call) and may_run_project(self.outline, node.func, module)
             for value in self.outline.values(node.func, self.outline.frame_at(node, module))
@@ -351,7 +353,7 @@ class _Run(Walk):
 
     def _filled_in(self, cls: Class, node: ast.Call, frame: Frame, state: State) -> State:
         """What the defaults of a record's fields make."""
-        for factory in classes.default_factories(self.evaluator, cls, self.evaluator.arguments(node, frame)):
+        for factory in attributes.default_factories(self.evaluator, cls, self.evaluator.arguments(node, frame)):
             if isinstance(factory, Function):
                 after = self.function(self.evaluator.frame_of(factory.scope), state)
                 state = state if after is None else after

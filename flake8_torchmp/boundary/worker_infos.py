@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics.calls import is_property, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import caught_around, conditions
-from flake8_torchmp.semantics.module import Module, Scope, ancestors, dotted, last_name, position, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import ancestors, dotted, last_name, position, up
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import External, Function, Method
 
 DEEPEST = 2

@@ -6,16 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import has_receiver, receiver_name
 from flake8_torchmp.semantics.flow import Condition, conditions, facts
-from flake8_torchmp.semantics.module import (
-    FUNCTIONS,
-    Module,
-    Scope,
-    ancestors,
-    last_name,
-)
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Function, Instance, Method, Value
 
 from . import random_sources
@@ -258,7 +254,7 @@ class Taint:
         self._names[key] = True
         found: list[ast.expr] = []
         for cls in classes.project_classes(self.sharding.outline, self.receiver.cls):
-            for change, method in classes.stores(cls).get(node.attr, ()):
+            for change, method in attributes.stores(cls).get(node.attr, ()):
                 if change.value is not None:
                     found.append(change.value)
                     taint = Taint(self.sharding, Function(method, None), self.receiver)

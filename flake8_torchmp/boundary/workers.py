@@ -12,7 +12,9 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, Place, Scope, body_nodes, dotted
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, dotted
+from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Partial, Unknown, Value
 
 from . import apis, random_sources
@@ -228,7 +230,7 @@ class Workers:
         """Whether worker code binds a variable for itself."""
         return any(
             (function := m.module.scope_of(m.node).enclosing_function()) is not None and self.runs(function)
-            for m in state.mutations(variable)
+            for m in state.mutations.of(variable)
             if m.kind == "rebound"
         )
 

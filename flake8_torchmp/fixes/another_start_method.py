@@ -14,7 +14,7 @@ import re
 from typing import Any
 
 from flake8_torchmp.findings import Repair
-from flake8_torchmp.semantics.module import last_name
+from flake8_torchmp.semantics.nodes import last_name
 
 from .change import Change, Edit, NotFixable
 from .document import Documents

@@ -6,7 +6,8 @@ import ast
 from dataclasses import dataclass, field
 from typing import Any
 
-from flake8_torchmp.semantics.module import DEFINITIONS, Binding, Scope, last_name
+from flake8_torchmp.semantics.nodes import DEFINITIONS, last_name
+from flake8_torchmp.semantics.scopes import Binding, Scope
 
 from .change import NotFixable
 from .outline import Outline

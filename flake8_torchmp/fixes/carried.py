@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics.module import COMPREHENSIONS, DEFINITIONS, FUNCTIONS
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, DEFINITIONS, FUNCTIONS
 
 CHANGING = frozenset(
     "append appendleft extend extendleft add update insert remove discard clear pop popleft popitem setdefault push "

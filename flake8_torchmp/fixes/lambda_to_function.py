@@ -14,7 +14,8 @@ import builtins
 from typing import Any
 
 from flake8_torchmp.findings import Repair
-from flake8_torchmp.semantics.module import Scope, last_name
+from flake8_torchmp.semantics.nodes import last_name
+from flake8_torchmp.semantics.scopes import Scope
 
 from .change import Change, NotFixable
 from .document import Document, Documents

@@ -12,8 +12,10 @@ import builtins
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from flake8_torchmp.semantics.binder import MUTATORS
 from flake8_torchmp.semantics.calls import receiver_name
-from flake8_torchmp.semantics.module import COMPREHENSIONS, DEFINITIONS, MUTATORS, Binding, Scope, last_name
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, DEFINITIONS, last_name
+from flake8_torchmp.semantics.scopes import Binding, Scope
 
 from .captures import Captures, Lift
 from .change import Change, Edit, NotFixable

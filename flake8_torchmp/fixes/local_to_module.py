@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 
 from flake8_torchmp.findings import Repair
-from flake8_torchmp.semantics.module import DEFINITIONS
+from flake8_torchmp.semantics.nodes import DEFINITIONS
 
 from .change import Change, NotFixable
 from .document import Documents

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any
 
 from flake8_torchmp.findings import Repair
-from flake8_torchmp.semantics.module import DEFINITIONS, last_name, root_name
+from flake8_torchmp.semantics.nodes import DEFINITIONS, last_name, root_name
 
 from .change import Change, Edit, NotFixable
 from .document import Document, Documents

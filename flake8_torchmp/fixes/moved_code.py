@@ -9,7 +9,7 @@ from typing import Any
 
 import libcst as cst
 
-from flake8_torchmp.semantics.module import last_name
+from flake8_torchmp.semantics.nodes import last_name
 
 from .captures import Lift
 from .change import Edit, NotFixable, applied

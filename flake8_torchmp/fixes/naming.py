@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from flake8_torchmp.semantics.module import ADDING, DEFINITIONS, last_name
+from flake8_torchmp.semantics.binder import ADDING
+from flake8_torchmp.semantics.nodes import DEFINITIONS, last_name
 
 from .outline import Outline
 

@@ -12,7 +12,9 @@ from weakref import WeakKeyDictionary
 from flake8_torchmp import source
 from flake8_torchmp.findings import Repair
 from flake8_torchmp.semantics.flow import never_continues
-from flake8_torchmp.semantics.module import COMPREHENSIONS, DEFINITIONS, FUNCTIONS, Binding, Module, Scope
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, DEFINITIONS, FUNCTIONS
+from flake8_torchmp.semantics.scopes import Binding, Scope
 
 from .change import Edit, NotFixable
 from .document import Document

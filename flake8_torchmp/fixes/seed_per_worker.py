@@ -15,7 +15,7 @@ from typing import Any
 import libcst as cst
 
 from flake8_torchmp.findings import Repair
-from flake8_torchmp.semantics.module import dotted
+from flake8_torchmp.semantics.nodes import dotted
 
 from .change import Change, Edit, NotFixable
 from .document import Document, Documents

@@ -17,7 +17,7 @@ from typing import Any
 import libcst as cst
 
 from flake8_torchmp.findings import Repair
-from flake8_torchmp.semantics.module import dotted, last_name
+from flake8_torchmp.semantics.nodes import dotted, last_name
 
 from .carried import carried, own_nodes
 from .change import Change, Edit, NotFixable

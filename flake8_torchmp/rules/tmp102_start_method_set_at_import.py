@@ -73,7 +73,9 @@ from flake8_torchmp.boundary.methods import asks_for_method, mp_name
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.flow import caught_around
-from flake8_torchmp.semantics.module import Module, Scope, last_name
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import last_name
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Constant
 
 from . import rule

@@ -68,7 +68,8 @@ from flake8_torchmp.boundary.methods import is_context
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.flow import Condition, caught_around, conditions
-from flake8_torchmp.semantics.module import Module, last_name, listed_constants
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import last_name, listed_constants
 from flake8_torchmp.semantics.values import Constant, Result, Value
 from flake8_torchmp.settings import START_METHODS
 

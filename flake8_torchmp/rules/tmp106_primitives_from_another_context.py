@@ -68,7 +68,8 @@ from flake8_torchmp.boundary.crossings import Crossing
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.primitives import Primitive, methods_of, primitive
 from flake8_torchmp.findings import Finding, Repair
-from flake8_torchmp.semantics.module import Module, last_name
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import last_name
 from flake8_torchmp.semantics.values import External
 
 from . import rule

@@ -70,7 +70,8 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
-from flake8_torchmp.semantics.module import Module, statement_of
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import statement_of
 
 from . import rule
 

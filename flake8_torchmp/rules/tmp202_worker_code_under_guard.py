@@ -62,7 +62,8 @@ from flake8_torchmp.boundary.guards import is_guarded
 from flake8_torchmp.boundary.made_classes import class_maker, enumeration
 from flake8_torchmp.boundary.model import HandedOver, Model
 from flake8_torchmp.findings import Finding, Repair
-from flake8_torchmp.semantics.module import DEFINITIONS, Module
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import DEFINITIONS
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Result
 
 from . import rule

@@ -76,7 +76,8 @@ from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.flow import caught_around
-from flake8_torchmp.semantics.module import Module, position, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import position, up
 
 from . import rule
 

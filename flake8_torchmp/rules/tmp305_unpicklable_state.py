@@ -93,7 +93,8 @@ from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.resources import HeldOver
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.flow import LOOPS, contradict, facts_at
-from flake8_torchmp.semantics.module import COMPREHENSIONS, Module, ancestors, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, up
 from flake8_torchmp.semantics.values import Collection, Result
 
 from . import rule

@@ -71,7 +71,8 @@ from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.calls import receiver_name
 from flake8_torchmp.semantics.flow import caught_around, conditions
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, ancestors, body_nodes, dotted, last_name
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name
 
 from . import rule
 

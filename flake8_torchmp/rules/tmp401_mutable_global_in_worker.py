@@ -110,10 +110,11 @@ from itertools import chain
 from flake8_torchmp.boundary.class_state import read_through_objects
 from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.state import Mutation
+from flake8_torchmp.boundary.mutations import Mutation
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
-from flake8_torchmp.semantics.module import Module, position
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import position
 
 from . import rule
 

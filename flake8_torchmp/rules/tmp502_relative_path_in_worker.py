@@ -79,7 +79,9 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.paths import Literal
 from flake8_torchmp.findings import Finding, Step
-from flake8_torchmp.semantics.module import Module, Scope, statement_of
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import statement_of
+from flake8_torchmp.semantics.scopes import Scope
 
 from . import rule
 

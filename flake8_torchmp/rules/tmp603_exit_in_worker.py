@@ -81,7 +81,8 @@ from flake8_torchmp.boundary.exits import (
 )
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
-from flake8_torchmp.semantics.module import Module, position
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import position
 
 from . import rule
 

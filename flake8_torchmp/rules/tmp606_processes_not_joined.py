@@ -72,7 +72,8 @@ from flake8_torchmp.boundary.crossings import Call
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.outcomes import is_dropped
 from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.module import Module, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import up
 from flake8_torchmp.semantics.values import Constant
 
 from . import rule

@@ -76,7 +76,8 @@ from flake8_torchmp.boundary.devices import counts_without_cuda, cuda_uses
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.module import Module, ancestors, last_name, up
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import ancestors, last_name, up
 from flake8_torchmp.semantics.values import Constant, Result, Text, Value
 
 from . import rule

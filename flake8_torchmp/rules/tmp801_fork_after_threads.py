@@ -91,7 +91,8 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.flow import contradict, facts_at
-from flake8_torchmp.semantics.module import Module, position, statement_of
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import position, statement_of
 
 from . import rule
 

@@ -68,7 +68,8 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.flow import block_of
-from flake8_torchmp.semantics.module import Module, dotted, statement_of
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import dotted, statement_of
 from flake8_torchmp.semantics.values import External
 
 from . import rule

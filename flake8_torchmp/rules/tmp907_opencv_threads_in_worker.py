@@ -70,7 +70,8 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.module import FUNCTIONS, Module, body_nodes
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes
 from flake8_torchmp.semantics.values import External
 
 from . import rule

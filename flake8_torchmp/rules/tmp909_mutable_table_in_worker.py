@@ -79,7 +79,7 @@ def mutable_table_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         for node, variable in state.names.read_by(worker.scope) if worker.kind == "dataset" else ():
             if not state.is_variable(variable) or state.is_constant_by_type(variable):
                 continue
-            if not any(is_mutable(value) for value in state.names.values(variable)) or state.mutations(variable):
+            if not any(is_mutable(value) for value in state.names.values(variable)) or state.mutations.of(variable):
                 continue
             message = (
                 f"worker code ({worker.reached_from}) reads the global {variable.name}, which nothing changes today "

@@ -7,9 +7,9 @@ import builtins
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from . import classes, command_line
+from . import attributes, classes, command_line
 from .calls import Arguments, Frame
-from .module import body_nodes
+from .nodes import body_nodes
 from .values import (
     UNKNOWN,
     Class,
@@ -199,7 +199,7 @@ def as_mapping(evaluator: Evaluator, value: Value, arguments: Arguments) -> Valu
     """The attributes of a record as a dict: `vars(options)`, `asdict(config)`."""
     found: dict[object, Source] = {}
     if isinstance(value, Instance) and classes.is_record(evaluator, value.cls):
-        found.update(classes.field_sources(evaluator, value))
+        found.update(attributes.field_sources(evaluator, value))
     elif isinstance(value, Result) and value.name.removesuffix("()") in RECORDS:
         found.update(value.arguments.keywords)
     else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .module import Module, Scope
+from .module import Module
+from .scopes import Scope
 from .values import External
 
 if TYPE_CHECKING:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import classes
 from .callees import may_run_project
 from .calls import Arguments, Frame, bound_to, made_by_class_methods
-from .module import Module, Scope, last_name, up
+from .module import Module
+from .nodes import last_name, up
+from .scopes import Scope
 from .values import Class, Collection, Function, Instance, Method, Partial, Source, Value
 
 if TYPE_CHECKING:

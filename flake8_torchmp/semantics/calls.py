@@ -6,7 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from .module import FUNCTIONS, FunctionNode, Module, Scope
+from .module import Module
+from .nodes import FUNCTIONS, FunctionNode
+from .scopes import Scope
 from .values import Source, Value
 
 

@@ -6,9 +6,12 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .binder import ADDING
 from .calls import Frame, parameters, receiver_name
 from .flow import block_of
-from .module import ADDING, Binding, Change, Module, Scope, ancestors, dotted, last_name, position, statement_of, up
+from .module import Module
+from .nodes import ancestors, dotted, last_name, position, statement_of, up
+from .scopes import Binding, Change, Scope
 from .values import (
     INSIDE,
     Constant,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from . import classes
+from . import attributes, classes
 from .calls import receiver_name
 from .evaluate import Evaluator
-from .module import Change, Scope
+from .scopes import Change, Scope
 from .values import Class, Instance, Value
 
 CONTAINERS = frozenset(
@@ -32,7 +32,7 @@ def elements(evaluator: Evaluator, instance: Instance) -> Iterator[Value]:
     for cls in classes.project_classes(evaluator, instance.cls):
         for change, method in _stores(cls):
             assert change.value is not None
-            frame = classes.store_frame(evaluator, instance, cls, method)
+            frame = attributes.store_frame(evaluator, instance, cls, method)
             scope = cls.scope.module.scope_of(change.target)
             yield from evaluator.values(change.value, evaluator.frame_in(scope, frame))
 

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from .calls import receiver_name
-from .module import Change, Scope, dotted, last_name, up
+from .nodes import dotted, last_name, up
+from .scopes import Change, Scope
 
 COLLECTING = frozenset("add append appendleft extend extendleft insert update".split())
 DEEPEST = 3

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from . import builtin, changes, classes, command_line, expressions, names
+from . import attributes, builtin, changes, classes, command_line, expressions, names
 from .answers import DEEPEST, MOST_LARGE, SMALL, Answers
 from .argument_lists import ArgumentLists
 from .callers import Callers, Deferred
@@ -27,7 +27,9 @@ from .calls import (
 )
 from .codebase import Codebase
 from .flow import Condition, conditions, facts, reaching
-from .module import COMPREHENSIONS, Binding, Module, Scope
+from .module import Module
+from .nodes import COMPREHENSIONS
+from .scopes import Binding, Scope
 from .values import (
     UNKNOWN,
     Class,
@@ -379,7 +381,7 @@ class Evaluator(Answers):
         elif isinstance(callee, Partial):
             yield from self.result(callee.callee, self.argument_lists.joined(callee.arguments, arguments))
         elif isinstance(callee, Instance):
-            found = [m for m in classes.attribute(self, callee, "__call__") if isinstance(m, Method)]
+            found = [m for m in attributes.attribute(self, callee, "__call__") if isinstance(m, Method)]
             for method in found:
                 yield from self.result(method, arguments)
             if not found:
@@ -445,7 +447,7 @@ class Evaluator(Answers):
         elif name == "__dict__":
             yield builtin.as_mapping(self, base, self.argument_lists.no_arguments(node, frame))
         elif isinstance(base, Instance | Class | Super):
-            yield from classes.attribute(self, base, name)
+            yield from attributes.attribute(self, base, name)
         elif isinstance(base, Constant) and name == "value":
             yield base  # a member of an Enum
         elif isinstance(base, Unknown | Text) or (isinstance(base, Constant) and not isinstance(base.value, str)):

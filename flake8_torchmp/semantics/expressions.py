@@ -7,9 +7,9 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from . import builtin, classes, command_line
+from . import attributes, builtin, command_line
 from .calls import Frame
-from .module import listed_constants
+from .nodes import listed_constants
 from .values import (
     UNKNOWN,
     Class,
@@ -46,7 +46,7 @@ def _items_at(evaluator: Evaluator, node: ast.Subscript, frame: Frame) -> Iterat
         elif isinstance(base, Collection):
             yield from _element_at(evaluator, base, node.slice, frame)
         elif isinstance(base, Instance):
-            for method in classes.attribute(evaluator, base, "__getitem__"):
+            for method in attributes.attribute(evaluator, base, "__getitem__"):
                 if isinstance(method, Method):
                     inner = evaluator.frame(method.function.scope, None, method.function.closure, base)
                     yield from evaluator.returned(inner)

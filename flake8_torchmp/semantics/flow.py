@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .module import COMPREHENSIONS, FUNCTIONS, Binding, Scope, ancestors, dotted, position, statement_of, up
+from .nodes import COMPREHENSIONS, FUNCTIONS, ancestors, dotted, position, statement_of, up
+from .scopes import Binding, Scope
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 EXITS = frozenset(("sys.exit", "exit", "quit", "os._exit", "os.abort", "os.execv", "os.execvp", "parser.exit"))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from .calls import Arguments
 from .evaluate import Evaluator
 from .flow import block_of
-from .module import ancestors, position, statement_of
+from .nodes import ancestors, position, statement_of
 from .values import Collection, Source
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from flake8_torchmp import source
 
-from .module import Scope
+from .scopes import Scope
 
 if TYPE_CHECKING:
     from .codebase import Codebase

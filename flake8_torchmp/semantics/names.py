@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from . import builtin, changes
 from .calls import Frame
 from .flow import reaching_end
-from .module import Module, up
+from .module import Module
+from .nodes import up
 from .values import (
     UNKNOWN,
     Class,

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from .flow import block_of, conditions, facts
-from .module import FUNCTIONS, ancestors, dotted, listed_constants, up
+from .nodes import FUNCTIONS, ancestors, dotted, listed_constants, up
 
 
 def survives(value: object, way: Sequence[ast.AST]) -> bool:

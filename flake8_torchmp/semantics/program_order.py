@@ -15,7 +15,9 @@ from .calls import Frame
 from .codebase import Codebase
 from .evaluate import Evaluator
 from .flow import Condition, caught_around, conditions, facts, never_continues
-from .module import COMPREHENSIONS, FUNCTIONS, Module, Scope, children, dotted, last_name
+from .module import Module
+from .nodes import COMPREHENSIONS, FUNCTIONS, children, dotted, last_name
+from .scopes import Scope
 from .values import Class, Function, Instance, Method, Partial, Value
 
 MOST_STEPS = 20_000

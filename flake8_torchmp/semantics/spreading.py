@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from .module import Place, Scope
+from .scopes import Place, Scope
 
 Look = Callable[[Scope], tuple[str, Iterable[Scope]]]
 """What a function's own body does, and the functions that it may call."""

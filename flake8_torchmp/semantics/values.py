@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from .module import Module, Scope
+from .module import Module
+from .scopes import Scope
 
 if TYPE_CHECKING:
     from .calls import Arguments, Frame

@@ -1,0 +1,267 @@
+"""Who changes a module-level variable, or binds it again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from flake8_torchmp.semantics import attributes, effects
+from flake8_torchmp.semantics.callers import MOST_MODULES
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import reaching
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import dotted, position, up
+from flake8_torchmp.semantics.scopes import Change, Scope
+from flake8_torchmp.semantics.values import (
+    Class,
+    Collection,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Method,
+    ModuleValue,
+    Value,
+)
+
+from .global_names import Global, GlobalNames
+from .guards import is_guarded
+
+CHANGING = frozenset(
+    "builtins.setattr builtins.delattr numpy.copyto numpy.put numpy.fill_diagonal random.shuffle numpy.random.shuffle "
+    "heapq.heappush heapq.heappop heapq.heapify bisect.insort".split()
+)
+
+
+class Mutation(NamedTuple):
+    """A place where a global is changed or bound again."""
+
+    node: ast.AST
+    module: Module
+    kind: str
+    """rebound, changed"""
+    attribute: str = ""
+    """What of it is changed, if that is one attribute."""
+
+
+class Mutations:
+    def __init__(self, evaluator: Evaluator, names: GlobalNames) -> None:
+        self.evaluator = evaluator
+        self.names = names
+        self.forget()
+
+    def forget(self) -> None:
+        self._known: dict[tuple[str, str], list[Mutation]] = {}
+
+    def of(self, variable: Global) -> list[Mutation]:
+        """Where the project changes a variable or binds it again, its first binding aside."""
+        key = (variable.module.path, variable.name)
+        known = self._known.get(key)
+        if known is None:
+            self._known[key] = []
+            found = sorted(set(self._find(variable)), key=lambda m: (m.module.path, position(m.node)))
+            known = self._known[key] = found
+        return known
+
+    def _find(self, variable: Global) -> Iterator[Mutation]:
+        yield from self._rebindings(variable)
+        first = variable.bindings[0] if len(variable.bindings) == 1 else None
+        if first is not None and first.kind == "assign" and isinstance(first.value, ast.Name):
+            other = self.names.of_name(first.value, variable.module)  # `cfg = __C`
+            yield from (m for m in self.of(other) if m.kind == "changed") if other is not None else ()
+        codebase = self.evaluator.codebase
+        paths = codebase.mentioning(variable.name, variable.module.path)
+        for path in paths:
+            if len(paths) > MOST_MODULES and "changed" not in codebase.uses(path, variable.name):
+                continue  # it may be given to what changes it, but who looks into all these calls?
+            module = codebase.module(path)
+            if module is not None:
+                yield from self._changes(variable, module)
+
+    def _rebindings(self, variable: Global) -> Iterator[Mutation]:
+        module = variable.module
+        bindings = [b for b in variable.bindings if b.kind != "declared"]
+        for index, binding in enumerate(bindings):
+            in_function = module.scope_of(binding.node).enclosing_function() is not None
+            guarded = index and is_guarded(self.evaluator, binding.node, module)
+            if in_function or (guarded and _is_placeholder(bindings[0].value)):
+                yield Mutation(binding.node, module, "rebound")
+        for call in module.calls.get("globals", ()):
+            holder = up(call)
+            if isinstance(holder, ast.Subscript) and isinstance(holder.ctx, ast.Store):
+                keys = self.evaluator.values(holder.slice, self.evaluator.frame_at(holder, module))
+                if any(isinstance(key, Constant) and key.value == variable.name for key in keys):
+                    yield Mutation(holder, module, "rebound")
+            if isinstance(holder, ast.Attribute) and holder.attr == "update":
+                update = up(holder)
+                if isinstance(update, ast.Call) and self._is_key(variable.name, update, module):
+                    yield Mutation(update, module, "rebound")
+
+    def _is_key(self, name: str, update: ast.Call, module: Module) -> bool:
+        frame = self.evaluator.frame_at(update, module)
+        given = [value for argument in update.args for value in self.evaluator.values(argument, frame)]
+        return name in self.evaluator.arguments(update, frame).keywords or any(
+            key == name for value in given if isinstance(value, Collection) for key, _ in self.evaluator.items(value)
+        )
+
+    def _changes(self, variable: Global, module: Module) -> Iterator[Mutation]:
+        for root, changes in list(module.changes.items()):
+            for change in changes:
+                kind = self._changes_variable(change, root, variable, module)
+                if kind:
+                    attribute = self._attribute_of(change, variable, module) if kind == "changed" else ""
+                    yield Mutation(change.node, module, kind, attribute)
+        for name in self._names_in(variable, module):
+            for reference in module.loads(name):
+                if isinstance(reference, ast.Name) and self.names.of_name(reference, module) == variable:
+                    yield from self.through(reference, module)
+        for reference in module.loads(variable.name):
+            if isinstance(reference, ast.Attribute) and self.names.of_attribute(reference, module) == variable:
+                yield from self.through(reference, module)
+
+    def _names_in(self, variable: Global, module: Module) -> list[str]:
+        """The names by which a module knows a variable."""
+        if module is variable.module:
+            return [variable.name]
+        return [
+            name
+            for name, bindings in module.scope.bindings.items()
+            if any(b.kind == "from" and getattr(b.node, "name", "") == variable.name for b in bindings)
+        ] or ([variable.name] if module.scope.star_imports else [])
+
+    def _changes_variable(self, change: Change, root: str, variable: Global, module: Module) -> str:
+        """How a change changes a variable: "changed", "rebound" for `module.NAME = …`, or not at all."""
+        target: Any = change.target
+        while isinstance(target, ast.Attribute | ast.Subscript):
+            named = target if isinstance(target, ast.Attribute) and target.attr == variable.name else None
+            if named is not None and self.names.of_attribute(named, module) == variable:
+                return "changed"
+            target = target.value
+        if not isinstance(target, ast.Name):
+            return ""
+        if (
+            change.kind == "attribute"
+            and change.name == variable.name
+            and isinstance(change.target, ast.Name | ast.Attribute)
+        ):
+            base = change.target
+            for value in self.evaluator.values(base, self.evaluator.frame_at(change.node, module)):
+                if isinstance(value, ModuleValue) and value.path == variable.module.path:
+                    return "rebound"
+        if change.kind == "augmented" and isinstance(change.target, ast.Name) and root == variable.name:
+            return ""  # a binding as well
+        known = self._names_in(variable, module)
+        if root in known and self.names.of_name(target, module) == variable:
+            return "changed"
+        if root not in known and self._is_alias(target, variable, module):
+            return "changed"
+        return ""
+
+    def _is_alias(self, name: ast.Name, variable: Global, module: Module) -> bool:
+        """`v = VOCAB` before `v.append(…)`, also as a module's other name for it."""
+        scope = self.evaluator.scope_binding(name.id, module.scope_of(name))
+        if scope is None:
+            return False
+        for binding in reaching(scope.bindings[name.id], name, scope, module.scope_of(name)):
+            value = binding.value
+            if (
+                binding.kind == "assign"
+                and isinstance(value, ast.Name)
+                and self.names.of_name(value, module) == variable
+            ):
+                return True
+        return self.names.by_default(name, module) == variable
+
+    def through(self, reference: ast.expr, module: Module) -> Iterator[Mutation]:
+        """What is done to a variable by way of a call: a setter of its object, or a function that it is given to."""
+        holder = up(reference)
+        if isinstance(holder, ast.Attribute):
+            call = up(holder)
+            if isinstance(call, ast.Call) and call.func is holder and self._is_setter(call, module):
+                yield Mutation(call, module, "changed")
+            return
+        call = holder if isinstance(holder, ast.Call) else up(holder) if isinstance(holder, ast.keyword) else None
+        if not isinstance(call, ast.Call) or call.func is reference:
+            return
+        frame = self.evaluator.frame_at(call, module)
+        for callee in self.evaluator.values(call.func, frame):
+            if isinstance(callee, External):
+                is_changed = callee.name in CHANGING and bool(call.args) and call.args[0] is reference
+            else:
+                is_changed = self._changes_parameter(callee, call, reference, module)
+            if is_changed:
+                yield Mutation(call, module, "changed")
+
+    def _attribute_of(self, change: Change, variable: Global, module: Module) -> str:
+        """What of a variable is changed: `a` of `X.a = 1` and of `module.X.a = 1`, `a.b` of `X.a.b = 1`."""
+        target = change.target
+        is_variable = isinstance(target, ast.Name)
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+            is_variable = target.attr == variable.name and self.names.of_attribute(target, module) == variable
+            if not is_variable:
+                return f"{target.attr}.{change.name}" if change.kind == "attribute" else target.attr
+        return change.name if change.kind == "attribute" and is_variable else ""
+
+    def _is_setter(self, call: ast.Call, module: Module) -> bool:
+        for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module)):
+            if isinstance(callee, Method) and isinstance(callee.receiver, Instance):
+                scope = callee.function.scope
+                owner = Class(scope.parent, None) if scope.parent is not None else None
+                stored = attributes.stores(owner) if owner is not None else {}
+                if any(method is scope for changes in stored.values() for _, method in changes):
+                    return True
+                if effects.is_statement(call) and effects.changes_object(scope):
+                    return True
+        return False
+
+    def collects(self, call: ast.AST | None, module: Module) -> bool:
+        """`METER.note(loss)`, for what the object gathers."""
+        if not isinstance(call, ast.Call) or not effects.is_statement(call):
+            return False
+        return any(
+            isinstance(callee, Method)
+            and isinstance(callee.receiver, Instance)
+            and effects.collects(callee.function.scope)
+            for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module))
+        )
+
+    def _changes_parameter(self, callee: Value, call: ast.Call, given: ast.expr, module: Module) -> bool:
+        function = callee.function if isinstance(callee, Method) else callee
+        if not isinstance(function, Function):
+            return False
+        arguments = self.evaluator.arguments(call, self.evaluator.frame_at(call, module))
+        shift = isinstance(callee, Method)
+        node: Any = function.node
+        names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)][shift:]
+        for index, name in enumerate(names):
+            source = arguments.get(index, name)
+            if source is not None and source.node is given:
+                return any(
+                    self.is_parameter(name, change, function.scope)
+                    for change in function.scope.module.changes.get(name, ())
+                )
+        return False
+
+    def is_parameter(self, name: str, change: Change, scope: Scope) -> bool:
+        """Whether a change is made to what a parameter was given, not to something of that name made later."""
+        inner = scope.module.scope_of(change.target)
+        if self.evaluator.scope_binding(name, inner) is not scope:
+            return False
+        root: ast.expr = change.target
+        while isinstance(root, ast.Attribute | ast.Subscript):
+            root = root.value
+        if change.kind == "augmented" and root is change.target:
+            return False
+        return any(b.kind == "parameter" for b in reaching(scope.bindings[name], root, scope, inner))
+
+
+def _is_placeholder(value: ast.expr | None) -> bool:
+    """None or an empty container: something that is to be replaced."""
+    if isinstance(value, ast.Constant):
+        return value.value is None
+    if isinstance(value, ast.List | ast.Tuple | ast.Set):
+        return not value.elts
+    if isinstance(value, ast.Dict):
+        return not value.keys
+    return isinstance(value, ast.Call) and not value.args and dotted(value.func) in ("dict", "list", "set", "tuple")

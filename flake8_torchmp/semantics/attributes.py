@@ -1,0 +1,441 @@
+"""The attributes of the project's objects: who stores them, what they hold, and what a class or a base gives."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from . import changes, classes
+from .calls import Arguments, Frame, has_receiver, is_class_method, is_property, is_static, receiver_name
+from .nodes import FUNCTIONS, dotted
+from .scopes import Change, Scope
+from .values import (
+    INSIDE,
+    UNKNOWN,
+    Class,
+    Collection,
+    External,
+    Function,
+    Instance,
+    Member,
+    Method,
+    Result,
+    Source,
+    Super,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from .evaluate import Evaluator
+
+
+CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "__attrs_post_init__", "__setstate__")
+
+EMPTY_BASES = frozenset(
+    (
+        "object",
+        "abc.ABC",
+        "typing.Generic",
+        "typing.Protocol",
+        "typing_extensions.Generic",
+        "typing_extensions.Protocol",
+    )
+)
+"""Library classes without methods or attributes that a program would use."""
+
+
+def stores(cls: Class) -> dict[str, list[tuple[Change, Scope]]]:
+    """What the methods that a class itself defines store on their object, by attribute."""
+    key = ("stores", cls.node)
+    memo = cls.scope.module.memo
+    if key not in memo:
+        memo[key] = _stores(cls)
+    known: dict[str, list[tuple[Change, Scope]]] = memo[key]
+    return known
+
+
+def _stores(cls: Class) -> dict[str, list[tuple[Change, Scope]]]:
+    found: dict[str, list[tuple[Change, Scope]]] = {}
+    module = cls.scope.module
+    for name in _receiver_names(cls):
+        for change in module.changes.get(name, ()):
+            method = _method_around(change.target, cls)
+            if method is None or receiver_name(method) != name or is_class_method(method.node):
+                continue
+            if change.kind == "attribute" and isinstance(change.target, ast.Name):
+                found.setdefault(change.name, []).append((change, method))
+    return found
+
+
+def poured(evaluator: Evaluator, instance: Instance) -> Iterator[Value]:
+    """What methods store under names that only running tells: `setattr(self, name, value)`, `vars(self).update(…)`."""
+    for cls in classes.project_classes(evaluator, instance.cls):
+        for expression, method in _poured(cls):
+            frame = store_frame(evaluator, instance, cls, method)
+            inner = evaluator.frame_in(cls.scope.module.scope_of(expression), frame)
+            yield from evaluator.values(expression, inner)
+
+
+def _poured(cls: Class) -> list[tuple[ast.expr, Scope]]:
+    module = cls.scope.module
+    key = ("poured", cls.node)
+    if key not in module.memo:
+        found: list[tuple[ast.expr, Scope]] = []
+        for call in (*module.calls.get("setattr", ()), *module.calls.get("update", ())):
+            method = module.scope_of(call).enclosing_function()
+            if method is not None and method.parent is cls.scope and receiver_name(method):
+                found += [(expression, method) for expression in _poured_by(call, receiver_name(method))]
+        module.memo[key] = found
+    known: list[tuple[ast.expr, Scope]] = module.memo[key]
+    return known
+
+
+def _poured_by(call: ast.Call, receiver: str) -> list[ast.expr]:
+    function = call.func
+    if isinstance(function, ast.Name):
+        computed = len(call.args) == 3 and not isinstance(call.args[1], ast.Constant)
+        return call.args[2:] if computed and dotted(call.args[0]) == receiver else []
+    assert isinstance(function, ast.Attribute)
+    owner = function.value
+    if isinstance(owner, ast.Call):
+        is_state = dotted(owner.func) == "vars" and len(owner.args) == 1 and dotted(owner.args[0]) == receiver
+    else:
+        is_state = dotted(owner) == f"{receiver}.__dict__"
+    return [*call.args, *(keyword.value for keyword in call.keywords)] if is_state else []
+
+
+def cleared(cls: Class) -> frozenset[str]:
+    """The attributes that a class's own `__init__` deletes or sets to None again at its end."""
+    key = ("cleared", cls.node)
+    memo = cls.scope.module.memo
+    if key not in memo:
+        found: set[str] = set()
+        for node in classes.own(cls, "__init__")[-1:]:
+            receiver = receiver_name(cls.scope.module.scopes[node])
+            for statement in node.body:
+                for target, stays in _stored_by(statement):
+                    if isinstance(target, ast.Attribute) and dotted(target.value) == receiver:
+                        (found.discard if stays else found.add)(target.attr)
+        stored_elsewhere = {
+            name for name, changes in stores(cls).items() if any(method.name != "__init__" for _, method in changes)
+        }
+        memo[key] = frozenset(found - stored_elsewhere)
+    known: frozenset[str] = memo[key]
+    return known
+
+
+def _stored_by(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
+    """What a statement stores or deletes, and whether something stays there."""
+    if isinstance(statement, ast.Delete):
+        yield from ((target, False) for target in statement.targets)
+    elif isinstance(statement, ast.Assign):
+        stays = not (isinstance(statement.value, ast.Constant) and statement.value.value is None)
+        yield from ((target, stays) for target in statement.targets)
+    else:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                yield node, True
+
+
+def growth(cls: Class, attribute: str) -> list[tuple[Change, Scope]]:
+    """What a class's methods add to the object that an attribute holds: `self.steps.append(x)`."""
+    module = cls.scope.module
+    key = ("growth", cls.node, attribute)
+    if key not in module.memo:
+        module.memo[key] = _growth(cls, attribute)
+    known: list[tuple[Change, Scope]] = module.memo[key]
+    return known
+
+
+def _growth(cls: Class, attribute: str) -> list[tuple[Change, Scope]]:
+    found: list[tuple[Change, Scope]] = []
+    module = cls.scope.module
+    for name in _receiver_names(cls):
+        for change in module.changes.get(name, ()):
+            target = change.target
+            if isinstance(target, ast.Subscript) and change.kind == "method":
+                target = target.value  # `self.hooks[name].append(x)`
+            if (
+                isinstance(target, ast.Attribute)
+                and target.attr == attribute
+                and isinstance(target.value, ast.Name)
+                and changes.adds(change)
+                and (method := _method_around(target, cls)) is not None
+            ):
+                found.append((change, method))
+    return found
+
+
+def _method_around(node: ast.AST, cls: Class) -> Scope | None:
+    """The method of a class that a node is part of, also inside of functions there."""
+    method = cls.scope.module.scope_of(node).enclosing_function()
+    while method is not None and method.parent is not cls.scope:
+        method = method.parent.enclosing_function() if method.parent is not None else None
+    return method
+
+
+def _receiver_names(cls: Class) -> list[str]:
+    names = {
+        receiver_name(cls.scope.module.scopes[statement])
+        for statement in cls.node.body
+        if isinstance(statement, FUNCTIONS)
+    }
+    return sorted(names - {""})
+
+
+def is_replaced(evaluator: Evaluator, instance: Instance, cls: Class, method: Scope) -> bool:
+    """Whether an object's own class has a method in place of a base's, which nothing of its classes calls any more."""
+    if cls.scope is instance.cls.scope:
+        return False
+    is_hidden = False
+    for item in classes.project_classes(evaluator, instance.cls):
+        is_hidden = is_hidden or (item.scope is not cls.scope and method.name in item.scope.bindings)
+        if item.scope is cls.scope:
+            break
+    return is_hidden and not any(
+        _calls_base(item, method.name) for item in classes.project_classes(evaluator, instance.cls)
+    )
+
+
+def _calls_base(cls: Class, name: str) -> bool:
+    """Whether a class's methods call `super().name(…)` or `Base.name(…)`, or take it from there."""
+    module = cls.scope.module
+    key = ("calls base", cls.node, name)
+    if key not in module.memo:
+        module.memo[key] = any(
+            isinstance(node, ast.Attribute)
+            and (method := _method_around(node, cls)) is not None
+            and not (isinstance(node.value, ast.Name) and node.value.id == receiver_name(method))
+            for node in module.read.get(name, ())
+        )
+    known: bool = module.memo[key]
+    return known
+
+
+def store_frame(evaluator: Evaluator, instance: Instance, cls: Class, method: Scope) -> Frame:
+    """The frame in which a method stores something on an object."""
+    if method.name == "__init__":
+        frame = classes.init_frame(evaluator, instance, cls)
+        if frame is not None:
+            return frame
+    return evaluator.frame(method, None, classes.class_frame(evaluator, cls), instance)
+
+
+def stored(
+    evaluator: Evaluator, instance: Instance, name: str, skipped_methods: frozenset[str] = frozenset()
+) -> Iterator[Value]:
+    """What the methods of an object's classes store in an attribute."""
+    grown = _grown(evaluator, instance, name)
+    for cls in classes.project_classes(evaluator, instance.cls):
+        for change, method in stores(cls).get(name, ()):
+            if change.value is None or method.name in skipped_methods or is_replaced(evaluator, instance, cls, method):
+                continue
+            if method.name == "__init__" and classes.is_bare(instance):
+                continue
+            frame = store_frame(evaluator, instance, cls, method)
+            if evaluator.never(change.node, frame):
+                continue
+            inner = evaluator.frame_in(cls.scope.module.scope_of(change.target), frame)
+            for value in evaluator.unpacked(evaluator.values(change.value, inner), change.path):
+                if grown is not None and isinstance(value, Collection | Result | Instance):
+                    value = value.with_additions(grown)
+                yield value
+
+
+def _begins_with_that_of_class(evaluator: Evaluator, instance: Instance, name: str) -> bool:
+    """Whether an attribute is the class's own until some method, no constructor, gives the object another."""
+    order = classes.project_classes(evaluator, instance.cls)
+    return any(
+        b.kind == "assign" and b.value is not None for c in order for b in c.scope.bindings.get(name, ())
+    ) and all(method.name not in CONSTRUCTORS for cls in order for _, method in stores(cls).get(name, ()))
+
+
+def _grown(evaluator: Evaluator, instance: Instance, name: str) -> changes.Additions | None:
+    grown = [
+        (item, change, method)
+        for item in classes.project_classes(evaluator, instance.cls)
+        for change, method in growth(item, name)
+        if not is_replaced(evaluator, instance, item, method)
+    ]
+    if not grown:
+        return None
+    frames = [(change, partial(store_frame, evaluator, instance, item, method)) for item, change, method in grown]
+    return evaluator.additions((*instance.key, name), lambda: frames)
+
+
+def attribute(evaluator: Evaluator, base: Value, name: str) -> Iterator[Value]:
+    """What `base.name` can be, for an object, a class or `super()`."""
+    if isinstance(base, Super):
+        yield from _of_super(evaluator, base, name)
+        return
+    placed = base.added_attributes(name)
+    for extra in placed:
+        yield from evaluator.of(extra.source)
+    if isinstance(base, Instance):
+        found = list(stored(evaluator, base, name))
+        if found and _begins_with_that_of_class(evaluator, base, name):
+            yield from _of_class(evaluator, base, evaluator.mro(base.cls), name)
+        found = found or list(field(evaluator, base, name))
+        yield from found
+        if found or placed:
+            return
+        cls = base.cls
+    else:
+        assert isinstance(base, Class)
+        cls = base
+    yield from _of_class(evaluator, base, evaluator.mro(cls), name)
+
+
+def field(evaluator: Evaluator, instance: Instance, name: str) -> Iterator[Value]:
+    if not classes.is_record(evaluator, instance.cls):
+        return
+    known = classes.fields(evaluator, instance.cls)
+    if name not in known:
+        return
+    default, owner = known[name]
+    made = (
+        [instance.arguments]
+        if instance.arguments is not None
+        else [arguments for _, arguments in evaluator.callers.constructions(instance.cls.scope)]
+    )
+    for arguments in made:
+        source = arguments.get(list(known).index(name), name)
+        if source is not None:
+            yield from evaluator.of(source)
+        elif arguments.is_open or default is None:
+            yield UNKNOWN
+        else:
+            yield from _field_default(evaluator, default, owner)
+    if not made and default is not None:
+        yield from _field_default(evaluator, default, owner)
+
+
+def field_sources(evaluator: Evaluator, instance: Instance) -> Iterator[tuple[str, Source]]:
+    """The expressions that give an object of a record class its fields."""
+    for index, (name, (default, owner)) in enumerate(classes.fields(evaluator, instance.cls).items()):
+        source = instance.arguments.get(index, name) if instance.arguments is not None else None
+        if source is None and isinstance(default, ast.Call):
+            default = next((k.value for k in default.keywords if k.arg == "default"), None)
+        if source is None and default is not None:
+            source = Source(default, classes.class_frame(evaluator, owner))
+        if source is not None:
+            yield name, source
+
+
+def has_factories(evaluator: Evaluator, cls: Class) -> bool:
+    """Whether making an object of a record class calls something for its fields."""
+    return classes.is_record(evaluator, cls) and any(
+        True for default, _ in classes.fields(evaluator, cls).values() for _ in _factories(default)
+    )
+
+
+def default_factories(evaluator: Evaluator, cls: Class, arguments: Arguments) -> Iterator[Value]:
+    """What is called for the fields that an object of a record class is not given."""
+    if not classes.is_record(evaluator, cls):
+        return
+    for index, (name, (default, owner)) in enumerate(classes.fields(evaluator, cls).items()):
+        if arguments.get(index, name) is None and not arguments.is_open:
+            for factory in _factories(default):
+                yield from evaluator.values(factory, classes.class_frame(evaluator, owner))
+
+
+def _factories(default: ast.expr | None) -> Iterator[ast.expr]:
+    """What `field(default_factory=list)` calls."""
+    for keyword in default.keywords if isinstance(default, ast.Call) else ():
+        if keyword.arg in ("default_factory", "factory"):
+            yield keyword.value
+
+
+def _field_default(evaluator: Evaluator, default: ast.expr, owner: Class) -> Iterator[Value]:
+    frame = classes.class_frame(evaluator, owner)
+    plain = [k.value for k in default.keywords if k.arg == "default"] if isinstance(default, ast.Call) else []
+    factories = list(_factories(default))
+    for node in factories:
+        for factory in evaluator.values(node, frame):
+            yield from evaluator.result(factory, evaluator.argument_lists.no_arguments(node, frame))
+    for node in plain if plain or factories else [default]:
+        yield from evaluator.values(node, frame)
+
+
+def _of_class(evaluator: Evaluator, base: Value, order: tuple[Value, ...], name: str) -> Iterator[Value]:
+    for item in order:
+        if isinstance(item, Class):
+            if name not in item.scope.bindings:
+                continue
+            frame = classes.class_frame(evaluator, item)
+            for binding in item.scope.bindings[name][-1:]:
+                for value in evaluator.bound(binding, frame):
+                    yield from _bind(evaluator, base, value)
+            return
+        if isinstance(item, External) and item.name not in EMPTY_BASES:
+            yield from _of_library(evaluator, base, item, name)
+            return
+    if isinstance(base, Class) and name == "__new__":
+        yield External("builtins.object.__new__", base.node, base.scope.module)
+    else:
+        yield UNKNOWN
+
+
+def _of_library(evaluator: Evaluator, base: Value, item: External, name: str) -> Iterator[Value]:
+    if isinstance(base, Instance):
+        for _, arguments in classes.library_init(evaluator, base):
+            if name in arguments.keywords:
+                yield from evaluator.of(arguments.keywords[name])
+                return
+        yield Member(base, name)
+    else:
+        yield External(f"{item.name}.{name}", item.node, item.module)
+
+
+def _bind(evaluator: Evaluator, base: Value, value: Value) -> Iterator[Value]:
+    """A function found in a class becomes a method, a property its value."""
+    if not isinstance(value, Function) or not has_receiver(value.scope):
+        yield value
+        return
+    node = value.scope.node
+    assert isinstance(node, FUNCTIONS)
+    if is_static(node):
+        yield value
+    elif is_class_method(node):
+        receiver = base.cls if isinstance(base, Instance) else base
+        yield Method(receiver, value)
+    elif isinstance(base, Class):
+        yield value
+    elif is_property(node):
+        yield from evaluator.returned(evaluator.frame(value.scope, None, value.closure, base))
+    else:
+        yield Method(base, value)
+
+
+def _of_super(evaluator: Evaluator, base: Super, name: str) -> Iterator[Value]:
+    receiver = base.receiver
+    cls = receiver.cls if isinstance(receiver, Instance) else receiver
+    order = evaluator.mro(cls) if isinstance(cls, Class) else ()
+    keys = [item.key for item in order]
+    after = order[keys.index(base.cls.key) + 1 :] if base.cls.key in keys else evaluator.mro(base.cls)[1:]
+    may_make = name == "__init__"
+    for item in after:
+        if isinstance(item, External):
+            is_last = not any(isinstance(later, Class) and name in later.scope.bindings for later in after)
+            if is_last or (may_make and item.name not in EMPTY_BASES):
+                yield External(f"{item.name}.{name}", item.node, item.module)
+                may_make = False  # its own, or none, so that the next class makes the object
+            if is_last:
+                return
+        if isinstance(item, Class) and name in item.scope.bindings:
+            yield from _of_class(evaluator, receiver, (item,), name)
+            return
+    yield UNKNOWN
+
+
+def held_attributes(evaluator: Evaluator, instance: Instance) -> list[str]:
+    """The names of the attributes that an object of the project can hold, in source order."""
+    names: dict[str, None] = {}
+    for cls in reversed(classes.project_classes(evaluator, instance.cls)):
+        names.update(dict.fromkeys(stores(cls)))
+    if classes.is_record(evaluator, instance.cls):
+        names.update(dict.fromkeys(classes.fields(evaluator, instance.cls)))
+    names.update(dict.fromkeys(e.label for e in instance.added_attributes() if not e.label.endswith(INSIDE)))
+    return list(names)
