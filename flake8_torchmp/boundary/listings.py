@@ -431,7 +431,7 @@ class _Flow:
         dataset, method = self.listings.dataset_sampling_in(scope)
         if dataset and method == "__iter__" and scope.name == "__iter__":
             return dataset
-        if is_property(scope.node):  # type: ignore[arg-type]
+        if is_property(scope.node):
             for load in place.module.loads(scope.name):
                 if isinstance(load, ast.Attribute):
                     self._go(load, place, dotted(load))

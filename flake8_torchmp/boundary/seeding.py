@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS, conditions
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name, position
+from flake8_torchmp.semantics.reach import Reach
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import (
     Class,
@@ -32,9 +34,10 @@ from . import apis, random_sources
 from .crossings import Crossing
 from .workers import ITERATION_METHODS, WorkerFunction, Workers
 
-DEEPEST = 3
 NAMES = frozenset(name.rpartition(".")[2] for name in (*random_sources.SEEDERS, *random_sources.MAKERS))
 """The names of what seeds or makes a generator."""
+_SEEDS = re.compile(rb"\b(?:%b)(?=\s*\(|$)" % "|".join(random_sources.SEEDER_NAMES).encode())
+"""A call of a seeder, or an import of one."""
 
 
 class Seeding(NamedTuple):
@@ -49,6 +52,7 @@ class Seeds:
         self.outline = outline
         self.workers = workers
         self._parameters: dict[int, frozenset[str]] = {}
+        self._seeders = Reach(outline.codebase, _SEEDS)
 
     def forget(self) -> None:
         self._parameters.clear()
@@ -173,33 +177,29 @@ class Seeds:
             found.append(given)
         return tuple(found)
 
-    def seeding_parameters(self, scope: Scope, depth: int = 0) -> frozenset[str]:
+    def seeding_parameters(self, scope: Scope) -> frozenset[str]:
         """The parameters with which alone a function seeds."""
         known = self._parameters.get(id(scope))
-        if known is not None:
-            return known
-        self._parameters[id(scope)] = frozenset()
-        if isinstance(scope.node, ast.Lambda) or not any(
-            name in scope.module.calls for name in (*random_sources.SEEDER_NAMES, "seed_all", "set_random_seed")
-        ):
-            return frozenset()
+        if known is None:
+            self._parameters[id(scope)] = frozenset()
+            known = self._parameters[id(scope)] = self._find_parameters(scope) if self._may_seed(scope) else frozenset()
+        return known
+
+    def _may_seed(self, scope: Scope) -> bool:
+        """Whether a function's own definition, or the class that it is part of, leads to a call that seeds."""
+        return self._seeders.comes_to(scope.outermost().name.encode(), scope.module.path)
+
+    def _find_parameters(self, scope: Scope) -> frozenset[str]:
         own = parameters(scope.node)  # type: ignore[arg-type]
-        receiver = receiver_name(scope)
-        found: set[str] = set()
+        everything = frozenset(own) - {receiver_name(scope)}
         worker = WorkerFunction(scope, "helper", "", frozenset(), False)
-        everything = frozenset(own) - {receiver}
-        for seeding in self.of(scope) if depth < DEEPEST else ():
+        found: set[str] = set()
+        for seeding in self.of(scope):
             if not all(self.is_same(seed, worker, everything) for seed in seeding.seeds):
-                found.clear()
-                break
-            found |= {
-                node.id
-                for seed in seeding.seeds
-                for node in ast.walk(seed)
-                if isinstance(node, ast.Name) and node.id in everything
-            }
-        self._parameters[id(scope)] = frozenset(found)
-        return self._parameters[id(scope)]
+                return frozenset()
+            names = {node.id for seed in seeding.seeds for node in ast.walk(seed) if isinstance(node, ast.Name)}
+            found |= names & everything
+        return frozenset(found)
 
     # the same in every worker
 

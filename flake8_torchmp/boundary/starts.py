@@ -104,7 +104,7 @@ class Starts:
 
     def _property(self, value: Value, name: str) -> Function | None:
         method = classes.find_method(self.outline, value.cls, name) if isinstance(value, Instance) else None
-        return method if method is not None and is_property(method.scope.node) else None  # type: ignore[arg-type]
+        return method if method is not None and is_property(method.scope.node) else None
 
     def _reading(self, node: ast.Attribute, frame: Frame) -> Start | None:
         """The start in a property of the project that is read."""

@@ -52,7 +52,7 @@ class WorkerInfos:
             return
         if any(isinstance(above, ast.Try) for above in ancestors(got)):
             return
-        if is_property(function.node):  # type: ignore[arg-type]
+        if is_property(function.node):
             yield [
                 InfoUse(use, module)
                 for use in _uses_of_property(function)

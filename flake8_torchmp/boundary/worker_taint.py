@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from flake8_torchmp.semantics import attributes, classes
-from flake8_torchmp.semantics.calls import has_receiver, receiver_name
+from flake8_torchmp.semantics.calls import has_receiver, is_property, receiver_name
 from flake8_torchmp.semantics.flow import Condition, conditions, facts
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name
@@ -15,7 +15,6 @@ from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Function, Instance, Method, Value
 
 from . import random_sources
-from .workers import is_property
 
 DEEPEST = 4
 THREADS = ("Thread", "submit")
@@ -147,7 +146,7 @@ class Taint:
         if node.value.id != receiver_name(self.scope):
             return None
         method = classes.find_method(self.sharding.outline, self.receiver.cls, node.attr)
-        return method if method is not None and is_property(method.scope) else None
+        return method if method is not None and is_property(method.node) else None
 
     def _makes_generator(self, call: ast.Call) -> bool:
         name = last_name(call.func)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.callees import may_run_project
-from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters, receiver_name
+from flake8_torchmp.semantics.calls import Frame, has_receiver, is_property, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, dotted
@@ -200,7 +200,7 @@ class Workers:
 
     def _is_sampled_through(self, scope: Scope, depth: int = 3) -> bool:
         """Whether a sample method calls a function, or reads it as a property, directly or not."""
-        for caller in self._readers(scope) if is_property(scope) else self._callers(scope):
+        for caller in self._readers(scope) if is_property(scope.node) else self._callers(scope):
             owner = caller.parent
             if owner is not None and owner.is_class and caller.name in (*SAMPLE_METHODS, *ITERATION_METHODS):
                 assert owner.parent is not None
@@ -450,11 +450,11 @@ class Workers:
             return
         if node.attr in owner.bindings:
             for binding in owner.bindings[node.attr]:
-                if binding.kind == "def" and is_property(owner.module.scopes[binding.node]):
+                if binding.kind == "def" and is_property(binding.node):
                     yield Function(owner.module.scopes[binding.node], self.outline.frame_of(owner))
         elif isinstance(receiver, Instance):
             method = classes.find_method(self.outline, receiver.cls, node.attr)
-            if method is not None and is_property(method.scope):
+            if method is not None and is_property(method.node):
                 yield method
 
 
@@ -468,11 +468,6 @@ def _implied(node: ast.AST) -> Iterator[tuple[ast.expr, Sequence[str]]]:
         yield from ((item.context_expr, CONTEXT_METHODS) for item in node.items)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ITERATING:
         yield from ((argument, ITERATION_METHODS) for argument in node.args)
-
-
-def is_property(scope: Scope) -> bool:
-    decorators = getattr(scope.node, "decorator_list", ())
-    return any("property" in ast.unparse(item) for item in decorators)
 
 
 def _class_of(receiver: Value | None) -> int:

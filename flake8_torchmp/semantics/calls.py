@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .module import Module
-from .nodes import FUNCTIONS, FunctionNode
+from .nodes import FUNCTIONS, FunctionNode, last_name
 from .scopes import Scope
 from .values import Source, Value
 
@@ -137,8 +137,10 @@ def is_class_method(node: Any) -> bool:
     return _decorated_as(node, "classmethod") or getattr(node, "name", "") in ("__new__", "__init_subclass__")
 
 
-def is_property(node: FunctionNode) -> bool:
-    return _decorated_as(node, "property", "cached_property")
+def is_property(node: Any) -> bool:
+    """Whether reading an attribute calls the method, also by a library's decorator such as `lazy_property`."""
+    decorators = getattr(node, "decorator_list", ())
+    return any(last_name(item.func if isinstance(item, ast.Call) else item).endswith("property") for item in decorators)
 
 
 def is_cached_property(node: Any) -> bool:

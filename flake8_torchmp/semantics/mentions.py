@@ -41,9 +41,7 @@ class Mentions:
 
     def of(self, scope: Scope) -> tuple[str, ...]:
         """The files that can have to do with a function or class, its own first."""
-        outermost = scope
-        while outermost.parent is not None and not outermost.parent.is_module:
-            outermost = outermost.parent
+        outermost = scope.outermost()
         path = scope.module.path
         names = (outermost.name,) if outermost.name.isidentifier() else self._names_at(path, _offset(outermost))
         return self._of_names(names, path)

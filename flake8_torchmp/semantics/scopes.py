@@ -97,6 +97,13 @@ class Scope:
             scope = scope.parent
         return None
 
+    def outermost(self) -> Scope:
+        """The function or class at module level that this scope is part of, itself included."""
+        scope = self
+        while scope.parent is not None and not scope.parent.is_module:
+            scope = scope.parent
+        return scope
+
     def bind(self, binding: Binding) -> None:
         self.bindings.setdefault(binding.name, []).append(binding)
 
