@@ -91,8 +91,8 @@ class DatasetArguments:
                     yield from self._of_project(cls, arguments, module)
 
     def _may_make_dataset(self, function: ast.expr, module: Module) -> bool:
-        """Going by the name: a class that may be a dataset, something of a library, or a variable for a class."""
-        if _is_looked_up(function) or (isinstance(function, ast.Name) and self._holds_looked_up(function, module)):
+        """A class that may be a dataset, going by its name, something of a library, or what a variable holds."""
+        if _is_looked_up(function) or self._is_variable(function, module):
             return True
         name = last_name(function)
         if name == "__init__" or name in self.outline.codebase.derived_names(WORDS) or name in self.datasets.names:
@@ -103,10 +103,15 @@ class DatasetArguments:
             return any(self._is_of_library(binding, module) for binding in bindings)
         return "dataset" in name.lower() or name.lower().endswith(("class", "cls"))
 
-    def _holds_looked_up(self, name: ast.Name, module: Module) -> bool:
-        scope = self.outline.scope_binding(name.id, module.scope_of(name))
-        bindings = scope.bindings[name.id] if scope is not None else []
-        return any(binding.value is not None and _is_looked_up(binding.value) for binding in bindings)
+    def _is_variable(self, function: ast.expr, module: Module) -> bool:
+        """Whether what is called is kept under a name or attribute: `factory(…)`, `self.kind(…)`."""
+        if isinstance(function, ast.Name):
+            scope = self.outline.scope_binding(function.id, module.scope_of(function))
+            bindings = scope.bindings[function.id] if scope is not None else []
+            return any(
+                b.kind in ("parameter", "for") or (b.kind == "assign" and _may_be_class(b.value)) for b in bindings
+            )
+        return isinstance(function, ast.Attribute) and function.attr in _attributes_for_classes(module)
 
     def _is_of_library(self, binding: Binding, module: Module) -> bool:
         """Imported from elsewhere, or under another name than its own."""
@@ -202,6 +207,29 @@ def _field_of(source: Source, field: str) -> Source:
 def _is_looked_up(node: ast.expr) -> bool:
     """`DATASETS[name]`, `DATASETS.get(name)`."""
     return isinstance(node, ast.Subscript) or (isinstance(node, ast.Call) and last_name(node.func) == "get")
+
+
+def _may_be_class(value: ast.expr | None) -> bool:
+    """Whether an expression names something, or chooses it or looks it up, rather than making it."""
+    return isinstance(value, ast.Name | ast.Attribute | ast.IfExp | ast.BoolOp) or (
+        value is not None and _is_looked_up(value)
+    )
+
+
+def _attributes_for_classes(module: Module) -> frozenset[str]:
+    """The attributes that a module gives what may be a class, in a class's body or on an object."""
+    key = ("attributes for classes",)
+    if key not in module.memo:
+        stored = {c.name for changes in module.changes.values() for c in changes if _may_be_class(c.value)}
+        own = {
+            name
+            for node in module.classes
+            for name, bindings in module.scopes[node].bindings.items()
+            if any(_may_be_class(binding.value) for binding in bindings)
+        }
+        module.memo[key] = frozenset(stored | own)
+    known: frozenset[str] = module.memo[key]
+    return known
 
 
 def _line(arguments: Arguments) -> int:
