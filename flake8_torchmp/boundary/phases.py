@@ -17,6 +17,8 @@ from flake8_torchmp.semantics.values import Class, Function, Method
 from .guards import is_guarded
 
 MAKING = ("__init__", "__post_init__", "__new__")
+COMMANDS = frozenset(("command", "callback"))
+"""Methods of click, Typer, cyclopts and cleo that make the function behind them a command of the program."""
 
 
 class Phases:
@@ -86,9 +88,10 @@ class Phases:
 
     def _is_entry(self, scope: Scope) -> bool:
         """A function that nobody in the project refers to, and that does the work of a program."""
-        if scope.name == "main":
-            return True
         assert isinstance(scope.node, FUNCTIONS)
+        decorators = getattr(scope.node, "decorator_list", ())
+        if scope.name == "main" or any(_makes_command(decorator) for decorator in decorators):
+            return True
         return any(isinstance(n, ast.Call) and last_name(n.func).endswith("oader") for n in body_nodes(scope.node))
 
     def references(self, scope: Scope) -> list[tuple[ast.AST, Module]]:
@@ -164,3 +167,9 @@ class Phases:
                 break
             child = parent
         return node
+
+
+def _makes_command(decorator: ast.expr) -> bool:
+    """`@cli.command()`, `@app.command`."""
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(called, ast.Attribute) and called.attr in COMMANDS
