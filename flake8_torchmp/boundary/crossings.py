@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import callees, classes
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
@@ -36,6 +36,9 @@ API_NAMES = frozenset(
     | set(apis.EXECUTOR_TASKS)
     | {"__init__", "run_in_executor"}
 )
+
+SET_LATER = {p.keyword: p for p in apis.KEYWORD_LOADER if p.role == "function"}
+"""What a loader may be given by its attributes as well."""
 
 
 class Crossing(NamedTuple):
@@ -126,7 +129,7 @@ class Crossings:
                         parameter,
                         source,
                         call.node,
-                        module,
+                        call.module,
                         call.frame,
                         call.methods,
                         call.by_default,
@@ -157,14 +160,17 @@ class Crossings:
         return known
 
     def _find(self, module: Module) -> Iterator[Call]:
-        for name in sorted(self._names | self._aliases(module)):
-            for node in list(module.calls.get(name, ())):
-                if self._may_match(node, module):
+        names = self._names | self._aliases(module)
+        for name in sorted(module.calls):
+            for node in module.calls[name]:
+                is_kept = name not in names and callees.is_kept(self.outline, node.func, module)
+                if (name in names or is_kept) and self._may_match(node, module):
                     self.evaluator.steps = 0
                     for frame in self.evaluator.contexts(module.scope_of(node)):
                         self.evaluator.steps = 0
                         yield from self._matches(node, module, frame)
         yield from self._objects(module)
+        yield from self._set_later(module)
 
     def _may_match(self, node: ast.Call, module: Module) -> bool:
         """Whether what is called is of the tables, or something that only its callers know."""
@@ -172,7 +178,7 @@ class Crossings:
         outlined = self.outline.values(function, self.outline.frame_at(node, module))
         if any(self._api(value) is not None for value in outlined):
             return True
-        if not isinstance(function, ast.Attribute) or not any(isinstance(value, Unknown) for value in outlined):
+        if not any(isinstance(value, Unknown) for value in outlined):
             return False
         frame = self.evaluator.frame_at(node, module)
         return any(self._api(value) is not None for value in self.evaluator.values(function, frame))
@@ -326,6 +332,24 @@ class Crossings:
                 holder.positional = [Source(receiver, frame)]
                 yield Call(process, node, module, frame, holder, *self.process_methods(value.cls, module))
                 return
+
+    def _set_later(self, module: Module) -> Iterator[Call]:
+        """`loader.collate_fn = pad`: what is put on a loader once it is made."""
+        for change in (change for found in list(module.changes.values()) for change in found):
+            parameter = SET_LATER.get(change.name) if change.kind == "attribute" and not change.path else None
+            if parameter is None or change.value is None:
+                continue
+            frame = self.evaluator.frame_at(change.node, module)
+            for loader in self.evaluator.values(change.target, frame):
+                call = loader.arguments.call if isinstance(loader, Result) else None
+                if isinstance(loader, Result) and isinstance(call, ast.Call) and loader.name in self.loaders:
+                    api = Api("DataLoader", "loader", (parameter,))
+                    given = Arguments(call, loader.arguments.frame)
+                    given.positional = loader.arguments.positional
+                    given.keywords = {**loader.arguments.keywords, change.name: Source(change.value, frame)}
+                    given.open_keywords = loader.arguments.open_keywords
+                    methods = self._methods(api, loader.callee, given, given.frame.module)
+                    yield Call(api, call, given.frame.module, given.frame, given, *methods)
 
     def process_classes(self, module: Module) -> Iterator[Class]:
         for node in module.classes:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.callees import is_kept
 from flake8_torchmp.semantics.calls import Arguments, Frame, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
@@ -92,7 +93,7 @@ class DatasetArguments:
 
     def _may_make_dataset(self, function: ast.expr, module: Module) -> bool:
         """A class that may be a dataset, going by its name, something of a library, or what a variable holds."""
-        if _is_looked_up(function) or self._is_variable(function, module):
+        if is_kept(self.outline, function, module):
             return True
         name = last_name(function)
         if name == "__init__" or name in self.outline.codebase.derived_names(WORDS) or name in self.datasets.names:
@@ -102,16 +103,6 @@ class DatasetArguments:
             bindings = module.scope.bindings.get(root, ())
             return any(self._is_of_library(binding, module) for binding in bindings)
         return "dataset" in name.lower() or name.lower().endswith(("class", "cls"))
-
-    def _is_variable(self, function: ast.expr, module: Module) -> bool:
-        """Whether what is called is kept under a name or attribute: `factory(…)`, `self.kind(…)`."""
-        if isinstance(function, ast.Name):
-            scope = self.outline.scope_binding(function.id, module.scope_of(function))
-            bindings = scope.bindings[function.id] if scope is not None else []
-            return any(
-                b.kind in ("parameter", "for") or (b.kind == "assign" and _may_be_class(b.value)) for b in bindings
-            )
-        return isinstance(function, ast.Attribute) and function.attr in _attributes_for_classes(module)
 
     def _is_of_library(self, binding: Binding, module: Module) -> bool:
         """Imported from elsewhere, or under another name than its own."""
@@ -202,34 +193,6 @@ def _field_of(source: Source, field: str) -> Source:
     if key not in memo:
         memo[key] = ast.copy_location(ast.Attribute(source.node, field, ast.Load()), source.node)
     return Source(memo[key], source.frame)
-
-
-def _is_looked_up(node: ast.expr) -> bool:
-    """`DATASETS[name]`, `DATASETS.get(name)`."""
-    return isinstance(node, ast.Subscript) or (isinstance(node, ast.Call) and last_name(node.func) == "get")
-
-
-def _may_be_class(value: ast.expr | None) -> bool:
-    """Whether an expression names something, or chooses it or looks it up, rather than making it."""
-    return isinstance(value, ast.Name | ast.Attribute | ast.IfExp | ast.BoolOp) or (
-        value is not None and _is_looked_up(value)
-    )
-
-
-def _attributes_for_classes(module: Module) -> frozenset[str]:
-    """The attributes that a module gives what may be a class, in a class's body or on an object."""
-    key = ("attributes for classes",)
-    if key not in module.memo:
-        stored = {c.name for changes in module.changes.values() for c in changes if _may_be_class(c.value)}
-        own = {
-            name
-            for node in module.classes
-            for name, bindings in module.scopes[node].bindings.items()
-            if any(_may_be_class(binding.value) for binding in bindings)
-        }
-        module.memo[key] = frozenset(stored | own)
-    known: frozenset[str] = module.memo[key]
-    return known
 
 
 def _line(arguments: Arguments) -> int:

@@ -111,6 +111,7 @@ class ArgumentLists:
         for value in self._evaluator.values(node, made.frame):
             if not isinstance(value, Collection):
                 made.open_keywords = True
+                made.keywords.update(self._put_into(node, made.frame))
                 continue
             for key, source in self._evaluator.items(value):
                 if isinstance(key, str):
@@ -118,6 +119,17 @@ class ArgumentLists:
                 else:
                     made.open_keywords = True
             made.open_keywords = made.open_keywords or not value.complete
+
+    def _put_into(self, node: ast.expr, frame: Frame) -> dict[str, Source]:
+        """What is put into options that only the callers know: `options["collate_fn"] = pad`."""
+        evaluator = self._evaluator
+        scope = evaluator.scope_binding(node.id, frame.module.scope_of(node)) if isinstance(node, ast.Name) else None
+        if scope is None:
+            return {}
+        assert isinstance(node, ast.Name)
+        unseen = Collection("dict", (), False, node, frame.module)
+        filled = evaluator.as_left(unseen, node.id, scope, node, evaluator.frame_in(scope, frame))
+        return {key: source for key, source in evaluator.items(filled) if isinstance(key, str)}
 
 
 def _is_spread(call: ast.Call) -> bool:

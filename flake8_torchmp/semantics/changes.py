@@ -184,8 +184,8 @@ def _parameter_for(given: ast.Name, call: ast.Call, callee: Function) -> str:
     return names[place] if place < len(names) else ""
 
 
-def taken_out(evaluator: Evaluator, name: str, scope: Scope, use: ast.AST) -> frozenset[str]:
-    """The entries that every way to a use of a variable takes out of its dict: `options.pop("hook")`."""
+def taken_out(evaluator: Evaluator, name: str, scope: Scope, use: ast.AST) -> dict[str, ast.AST]:
+    """The entries that every way to a use of a variable takes out of its dict, and where: `options.pop("hook")`."""
     module = scope.module
     key = ("taken out",)
     if key not in module.memo:
@@ -201,10 +201,10 @@ def taken_out(evaluator: Evaluator, name: str, scope: Scope, use: ast.AST) -> fr
         if evaluator.scope_binding(name, module.scope_of(change.target)) is scope
     ]
     if not taken:
-        return frozenset()
+        return {}
     chain = {id(item) for item in (use, *ancestors(use))}
     before = [(label, node) for label, node in taken if position(node) < position(use)]
-    return frozenset(label for label, node in before if any(id(s) in chain for s in block_of(statement_of(node))))
+    return {label: node for label, node in before if any(id(s) in chain for s in block_of(statement_of(node)))}
 
 
 def _label_taken(change: Change) -> str:

@@ -189,13 +189,17 @@ class Evaluator(Answers):
             if self.never(binding.node, inner):
                 continue
             for value in self.bound(binding, inner):
-                if isinstance(value, Collection | Instance | Result | Class | Member):
-                    additions = changes.additions(self, name, scope, inner)
-                    value = value.with_additions(additions) if additions is not None else value
-                if isinstance(value, Collection):
-                    taken = changes.taken_out(self, name, scope, use)
-                    value = value.without(taken) if taken else value
-                yield value
+                yield self.as_left(value, name, scope, use, inner)
+
+    def as_left(self, value: Value, name: str, scope: Scope, use: ast.AST, frame: Frame) -> Value:
+        """A variable's value with what is put on it, and without what is surely taken out before a use."""
+        if isinstance(value, Collection | Instance | Result | Class | Member):
+            additions = changes.additions(self, name, scope, frame)
+            value = value.with_additions(additions) if additions is not None else value
+        if isinstance(value, Collection):
+            taken = changes.taken_out(self, name, scope, use)
+            value = value.without(taken) if taken else value
+        return value
 
     def scope_binding(self, name: str, scope: Scope) -> Scope | None:
         """The scope whose variable a name is."""
@@ -339,6 +343,9 @@ class Evaluator(Answers):
             yield from self._default(parameter, frame, chosen=False)
 
     def _default(self, parameter: Parameter, frame: Frame, *, chosen: bool) -> Iterator[Value]:
+        if parameter.kind == "options":
+            yield Collection("dict", (), False, frame.scope.node, frame.module)
+            return
         if parameter.default is None:
             yield UNKNOWN
             return

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from .module import Module
+from .nodes import position
 from .scopes import Scope
 
 if TYPE_CHECKING:
@@ -329,7 +330,7 @@ MOST_ENTRIES = 1000
 class Collection(Value):
     """A list, tuple, set or dict that the program spells out; `complete` if nothing else can be in it."""
 
-    __slots__ = ("complete", "entries", "kind", "module", "node")
+    __slots__ = ("complete", "entries", "kind", "module", "node", "taken")
 
     def __init__(self, kind: str, entries: tuple[Entry, ...], complete: bool, node: ast.AST, module: Module) -> None:
         super().__init__()
@@ -338,13 +339,28 @@ class Collection(Value):
         self.complete = complete and len(entries) <= MOST_ENTRIES
         self.node = node
         self.module = module
+        self.taken: Mapping[str, ast.AST] = {}
+        """Keys that are surely taken out again, and where: what was put in under them before is gone."""
 
-    def without(self, keys: frozenset[str]) -> Collection:
+    def without(self, taken: Mapping[str, ast.AST]) -> Collection:
         """The collection that is left when the entries of some keys are taken out."""
-        kept = tuple(entry for entry in self.entries if entry.key not in keys)
+        kept = tuple(entry for entry in self.entries if entry.key not in taken)
         other = Collection(self.kind, kept, self.complete, self.node, self.module)
-        other.way, other.additions = self.way, self.additions
+        other.way, other.additions, other.taken = self.way, self.additions, taken
         return other
+
+    def added_items(self) -> list[Extra]:
+        added = super().added_items()
+        return [extra for extra in added if not self._was_taken(extra)] if self.taken else added
+
+    def _was_taken(self, extra: Extra) -> bool:
+        taken = self.taken.get(extra.label)
+        frame = extra.source.frame
+        return (
+            taken is not None
+            and frame.scope is (frame.module.scope_of(taken).enclosing_function() or frame.module.scope)
+            and position(extra.source.node) < position(taken)
+        )
 
     @property
     def key(self) -> tuple[Any, ...]:
