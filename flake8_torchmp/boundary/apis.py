@@ -196,6 +196,12 @@ CONSUMERS = frozenset(
 )
 """Functions that iterate, now or when their result is, what they are given."""
 
+RUNNERS = frozenset(
+    "builtins.map builtins.filter functools.reduce fire.Fire typer.run absl.app.run tyro.cli jsonargparse.CLI "
+    "jsonargparse.auto_cli defopt.run timeit.timeit".split()
+)
+"""Functions that call what they are given first, now or when their result is iterated."""
+
 PRIMITIVES = frozenset(
     "Value Array Queue JoinableQueue SimpleQueue Lock RLock Semaphore BoundedSemaphore Condition Event Barrier".split()
 )
@@ -238,8 +244,8 @@ _STARTING = Words(
     b"multiprocessing Process Pool spawn start_ get_context call_parse fork Thread".split(),
 )
 _DATASETS = Words(
-    rb"Dataset\b|IterDataPipe|\bDatasetFolder|\bImageFolder",
-    b"Dataset IterDataPipe ImageFolder".split(),
+    rb"Dataset\b|IterDataPipe|\bDatasetFolder|\bImageFolder|get_worker_info",
+    b"Dataset IterDataPipe ImageFolder get_worker_info".split(),
 )
 _LIBRARIES_OF_DATASETS = (b"torchvision", b"torchaudio", b"torch_geometric")
 

@@ -5,13 +5,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import Condition, block_of, conditions, facts
+from flake8_torchmp.semantics.flow import Condition, block_of, conditions, earlier, facts, never_continues
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, dotted, last_name, position, root_name, statement_of
+from flake8_torchmp.semantics.nodes import (
+    FUNCTIONS,
+    ancestors,
+    body_nodes,
+    dotted,
+    last_name,
+    position,
+    root_name,
+    statement_of,
+)
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import External, Function
+from flake8_torchmp.semantics.values import External, Function, Method
 
 PLATFORM_NAMES = frozenset(
     "sys.platform os.name platform.system platform.platform platform.uname os.uname sys.getwindowsversion".split()
@@ -129,7 +139,7 @@ def asks_for_platform(evaluator: Evaluator, node: ast.AST, module: Module) -> bo
             return True
     scope = module.scope_of(node)
     function = scope.enclosing_function()
-    if _is_skipped_by_platform(scope):
+    if _is_skipped_by_platform(scope) or _is_refused_before(evaluator, node, module):
         return True
     return function is not None and any(
         module.scope_of(call).enclosing_function() is function for call in module.calls_of("get_all_start_methods")
@@ -155,6 +165,29 @@ def needs_posix(node: ast.AST, module: Module) -> bool:
             ):
                 return True
     return False
+
+
+def _is_refused_before(evaluator: Evaluator, node: ast.AST, module: Module) -> bool:
+    """Whether Windows is sent away before a function comes to a node, by a function of the project or by the module."""
+    if any(_refuses_windows(statement) for statement in module.tree.body):
+        return True
+    for statement in earlier(node):
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(call, ast.Call) and may_run_project(evaluator, call.func, module):
+            for value in evaluator.values(call.func, evaluator.frame_at(call, module)):
+                function = value.function if isinstance(value, Method) else value
+                if isinstance(function, Function) and any(map(_refuses_windows, body_nodes(function.node))):
+                    return True
+    return False
+
+
+def _refuses_windows(statement: ast.AST) -> bool:
+    """`if sys.platform == "win32": raise RuntimeError`"""
+    if not isinstance(statement, ast.If) or not mentions_platform(statement.test):
+        return False
+    if not isinstance(statement.body[-1], ast.Raise | ast.Expr) or not never_continues(statement.body):
+        return False
+    return all(_on_windows(test) in (holds, None) for test, holds in facts(Condition(statement.test, True)))
 
 
 def _is_skipped_by_platform(scope: Scope | None) -> bool:

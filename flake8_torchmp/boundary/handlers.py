@@ -28,6 +28,11 @@ TIDYING = frozenset(
     "set_sharing_strategy retain_grad".split()
 )
 """Calls whose failure changes no sample."""
+SAVING = TIDYING | frozenset(
+    "save savez savez_compressed dump makedirs mkdir touch rename replace copy copyfile move write write_text "
+    "write_bytes".split()
+)
+"""Calls that keep what is there already for the next time."""
 BLANK = frozenset("zeros ones full empty zeros_like ones_like full_like empty_like rand randn new tensor array".split())
 ASKING_SYSTEM = frozenset(
     "sched_getaffinity cpu_count process_cpu_count getloadavg virtual_memory get_worker_info".split()
@@ -45,14 +50,14 @@ def swallowing(scope: Scope) -> Iterator[ast.AST]:
     if scope.name == "__exit__" and (answer := _always_true(scope)) is not None:
         yield answer
     for node in body_nodes(scope.node):
-        if isinstance(node, ast.Try) and not _is_harmless(node.body) and not _leaves_marker(node):
+        if isinstance(node, ast.Try) and not _is_optional(node.body, scope) and not _leaves_marker(node):
             for handler in node.handlers:
                 if _is_broad(handler.type) and _goes_on_silently(handler, node, scope):
                     yield handler
             is_caught = any(_is_broad(handler.type) for handler in node.handlers)
             if not is_caught and node.finalbody and isinstance(node.finalbody[-1], ast.Return):
                 yield node.finalbody[-1]
-        elif isinstance(node, ast.With) and not _is_harmless(node.body):
+        elif isinstance(node, ast.With) and not _is_optional(node.body, scope):
             suppressing = scope.module.names_of("suppress")
             for item in node.items:
                 call = item.context_expr
@@ -87,6 +92,19 @@ def _is_broad(kind: ast.expr | None) -> bool:
     if isinstance(kind, ast.Tuple):
         return any(map(_is_broad, kind.elts))
     return dotted(kind) in BROAD
+
+
+def _is_optional(body: Sequence[ast.stmt], scope: Scope) -> bool:
+    """Whether a block is harmless, or keeps for later what its function gives all the same."""
+    gives = any(given.value is not None and not _is_marker(given.value) for given in scope.returns)
+    return _is_harmless(body) or (gives and all(map(_saves, body)))
+
+
+def _saves(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.With):
+        return all(map(_saves, statement.body))
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and last_name(call.func) in SAVING
 
 
 def _is_harmless(body: Sequence[ast.stmt]) -> bool:
@@ -180,9 +198,14 @@ def _is_marker(value: ast.expr | None) -> bool:
 
 def _tells(call: ast.Call) -> bool:
     name = last_name(call.func)
-    if name in KEEPING and call.args and all(map(_is_filler, call.args)):
+    if _keeps_filler(call):
         return False
     return name in TELLING or name.startswith(("log", "warn", "report", "record", "__getitem__"))
+
+
+def _keeps_filler(call: ast.Call) -> bool:
+    """`results.put(0.0)`"""
+    return last_name(call.func) in KEEPING and bool(call.args) and all(map(_is_filler, call.args))
 
 
 def _is_filler(value: ast.expr) -> bool:
@@ -196,6 +219,8 @@ def _tries_otherwise(call: ast.Call, tried: set[str], objects: set[str]) -> bool
     """A call that is given what the failing code was given, or asks the same object: a second way to the same thing."""
     name = last_name(call.func)
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if _keeps_filler(call):
+        return False
     if name in BLANK:
         return name in ("tensor", "array") and any(
             isinstance(part, ast.comprehension) and isinstance(part.iter, ast.Name) and part.iter.id in tried

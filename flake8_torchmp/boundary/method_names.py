@@ -43,6 +43,8 @@ class MethodNames:
     def of(self, module: Module) -> Iterator[MethodName]:
         seen: set[tuple[int, int]] = set()
         for call, frame, source, text in self._arguments(module):
+            if self.evaluator.never(call, frame):
+                continue
             values = [v for v in self.evaluator.of(source) if not isinstance(v, Constant) or _comes_along(v)]
             named = {value.value for value in values if isinstance(value, Constant) and value.value in ALL}
             for value in values:

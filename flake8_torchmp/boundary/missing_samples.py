@@ -16,6 +16,7 @@ from flake8_torchmp.semantics.scopes import Binding, Change, Scope
 from flake8_torchmp.semantics.values import (
     Class,
     Constant,
+    External,
     Function,
     Instance,
     Method,
@@ -28,6 +29,8 @@ from flake8_torchmp.semantics.values import (
 from .dispatches import leaves_nothing_over
 
 DEEPEST = 3
+GIVING_NOTHING = frozenset(("random.shuffle", "numpy.random.shuffle", "builtins.print"))
+"""Functions that work in place, or tell, and return None."""
 
 
 class NoSample(NamedTuple):
@@ -162,7 +165,12 @@ class _Search:
             if self._is_named_tuple(callee):
                 for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
                     yield from self._expression(argument, scope, frame, node, depth)
-            elif isinstance(callee, Function | Method):
+            elif isinstance(callee, External) and callee.name in GIVING_NOTHING:
+                yield NoSample(node, scope.module, f"{callee.name}() returns None")
+            if isinstance(callee, Instance):
+                method = classes.find_method(self.evaluator, callee.cls, "__call__")
+                callee = Method(callee, method) if method is not None else callee
+            if isinstance(callee, Function | Method):
                 inner = self.evaluator.enter(callee, self.evaluator.arguments(node, frame))
                 if inner is not None:
                     yield from self.function(inner.scope, inner, depth + 1)

@@ -42,6 +42,7 @@ PLAIN = frozenset(
     "numpy.zeros_like numpy.ones_like numpy.empty_like numpy.full_like numpy.arange pandas.DataFrame".split()
 )
 """What makes an object that each process has a copy of."""
+DICTS = frozenset("builtins.dict collections.defaultdict collections.OrderedDict collections.Counter".split())
 NUMBERS = frozenset(
     f"builtins.{name}" for name in "abs bool divmod float int len max min pow round sorted str sum".split()
 )
@@ -90,7 +91,9 @@ class ObjectState:
             if self.is_plain(receiver, attribute) and not self._is_done_once(change, worker.scope):
                 is_bound = change.kind == "attribute" and isinstance(change.target, ast.Name)
                 for read, module in self.reads_in_parent(receiver.cls, attribute):
-                    if is_bound or not _asks_for_none(read):
+                    if is_bound or not (
+                        _asks_for_none(read) or self._asks_for_length(read, change, receiver, attribute)
+                    ):
                         yield LostChange(change.node, attribute, read, module)
                         break
         yield from self._lost_on_parts(worker)
@@ -167,8 +170,19 @@ class ObjectState:
             is_entry = change.kind == "item" or (change.kind == "method" and change.name == "setdefault")
             if not is_entry or not self._matters(receiver.cls, attribute):
                 continue
-            if next(self.reads_in_parent(receiver.cls, attribute), None) is None:
+            reads = (read for read, _ in self.reads_in_parent(receiver.cls, attribute))
+            if all(self._asks_for_length(read, change, receiver, attribute) for read in reads):
                 yield change.node, attribute
+
+    def _asks_for_length(self, read: ast.AST, change: Change, receiver: Instance, attribute: str) -> bool:
+        """`len(self.images)`, which `self.images[i] = image` leaves as it is, where that is no dict."""
+        holder = up(read)
+        if change.kind != "item" or not isinstance(holder, ast.Call) or last_name(holder.func) != "len":
+            return False
+        held = attributes.stored(self.outline, receiver, attribute, frozenset(("__getitem__", "__iter__")))
+        return not any(
+            made_by(value) in DICTS or (isinstance(value, Collection) and value.kind == "dict") for value in held
+        )
 
     def _matters(self, cls: Class, attribute: str) -> bool:
         """Whether worker code reads an attribute, which holds something that is copied."""

@@ -11,7 +11,7 @@ from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, last_name, position, up
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import Constant, Instance, Result, Value
+from flake8_torchmp.semantics.values import Constant, Function, Instance, Method, Result, Unknown, Value
 
 from . import apis
 from .crossings import Crossing, Crossings
@@ -87,7 +87,7 @@ class Queues:
     def early_joins(self) -> Iterator[EarlyJoin]:
         """Where a process that puts on a queue is joined, and the queue is only read later."""
         for call in self.module.calls.get("join", ()):
-            if not isinstance(call.func, ast.Attribute) or call.args or call.keywords:
+            if not isinstance(call.func, ast.Attribute) or not _waits_for_end(call):
                 continue
             frame = self.evaluator.frame_at(call, self.module)
             self.evaluator.steps = 0
@@ -110,10 +110,17 @@ class Queues:
         """Whether a function that reads the queue is handed to something, such as a thread."""
         for scope, keys in self._readers_by_scope().items():
             loads = self.module.loads(scope.name) if key in keys else []
-            holders = [(load, up(load)) for load in loads]
-            if any(not isinstance(holder, ast.Call) or holder.func is not load for load, holder in holders):
+            handed = [load for load in loads if not isinstance(call := up(load), ast.Call) or call.func is not load]
+            if any(self._may_be(load, scope) for load in handed):
                 return True
         return False
+
+    def _may_be(self, node: ast.expr, function: Scope) -> bool:
+        """Whether an expression that has a function's name can be that function."""
+        self.evaluator.steps = 0
+        values = self.evaluator.values(node, self.evaluator.frame_at(node, self.module))
+        meant = [value.function if isinstance(value, Method) else value for value in values]
+        return any(isinstance(v, Unknown) or (isinstance(v, Function) and v.scope is function) for v in meant)
 
     def _waits(self, crossing: Crossing) -> bool:
         """Whether `spawn` itself joins its processes."""
@@ -245,6 +252,16 @@ class Queues:
         return isinstance(holder, ast.Return | ast.Call | ast.For | ast.comprehension)
 
 
+def _waits_for_end(join: ast.Call) -> bool:
+    """Whether a `join` waits until the process has ended: with a timeout, if it is asked again while that is alive."""
+    if not join.args and not join.keywords:
+        return True
+    loop = up(up(join)) if isinstance(up(join), ast.Expr) else None  # type: ignore[arg-type]
+    if not isinstance(loop, ast.While) or len(loop.body) != 1 or not isinstance(loop.test, ast.Call):
+        return False
+    return last_name(loop.test.func) == "is_alive"
+
+
 def _keys_of(values: Iterable[Value]) -> set[QueueKey]:
     return {id(value.arguments.call) for value in values if isinstance(value, Result) and is_queue(value)}
 
@@ -269,6 +286,15 @@ def _is_short(loop: ast.AST) -> bool:
     return all(isinstance(a, ast.Constant) and isinstance(a.value, int) and a.value <= SHORT for a in loop.iter.args)
 
 
+def _is_repeated(node: ast.BinOp) -> bool:
+    """`"x" * 100_000`, `[0] * n`: a text or list that is made long."""
+    for part, times in ((node.left, node.right), (node.right, node.left)):
+        is_text = isinstance(part, ast.Constant) and isinstance(part.value, str | bytes)
+        if is_text or isinstance(part, ast.List | ast.Tuple):
+            return not (isinstance(times, ast.Constant) and isinstance(times.value, int) and times.value <= SHORT)
+    return False
+
+
 def _is_small(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
     """Whether a value is a number, a short text or a few of them, by the way it is written."""
     if isinstance(node, ast.Constant | ast.Compare | ast.JoinedStr):
@@ -277,6 +303,8 @@ def _is_small(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
         return all(_is_small(element, scope, depth) for element in node.elts)
     if isinstance(node, ast.Dict):
         return all(_is_small(value, scope, depth) for value in node.values)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and _is_repeated(node):
+        return False
     if isinstance(node, ast.BinOp):
         return _is_small(node.left, scope, depth) and _is_small(node.right, scope, depth)
     if isinstance(node, ast.UnaryOp):

@@ -42,6 +42,8 @@ PASSING = {"operator.add"}.union(
     for name in ("Subset", "ConcatDataset", "random_split")
 )
 """What hands out the samples of the datasets that it is given."""
+CONSUMING = frozenset("list tuple set iter enumerate sum max min any all sorted zip islice tqdm".split())
+"""Calls that ask what they are given first for its samples."""
 DEEPEST = 3
 _COLLATE = re.compile(rb"\bcollate_fn\b")
 
@@ -131,7 +133,7 @@ def _is_sampled_by(evaluator: Evaluator, cls: Class) -> Iterator[bool]:
                 sampled = node.value
             elif isinstance(node, ast.For | ast.comprehension):
                 sampled = node.iter
-            elif isinstance(node, ast.Call) and last_name(node.func) in ("list", "iter", "enumerate") and node.args:
+            elif isinstance(node, ast.Call) and last_name(node.func) in CONSUMING and node.args:
                 sampled = node.args[0]
             if module is None or not isinstance(sampled, ast.Name | ast.Attribute | ast.Call):
                 continue

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import classes, reading
 from flake8_torchmp.semantics.callees import may_run_project
-from flake8_torchmp.semantics.calls import Frame, is_property
+from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, children, last_name, up
@@ -41,7 +41,7 @@ START_NAMES = frozenset(
     "Pool Manager spawn start_processes start submit map run_in_executor fit validate test predict".split()
 )
 """The names of all methods that start processes."""
-COUNTING_NAMES = START_NAMES.union(name.rpartition(".")[2] for name in apis.CONSUMERS)
+COUNTING_NAMES = START_NAMES.union(name.rpartition(".")[2] for name in apis.CONSUMERS | apis.RUNNERS)
 LOADER_CALL = re.compile(rb"[Ll]oader\w*\b|\bDL\b")
 
 
@@ -95,23 +95,18 @@ class Starts:
 
     def _may_run_property(self, node: ast.Attribute, module: Module) -> bool:
         """Whether reading an attribute runs a property that can start processes, from definitions alone."""
-        is_called = isinstance(parent := up(node), ast.Call) and parent.func is node
-        if is_called or not isinstance(node.ctx, ast.Load) or not self.evaluator.codebase.may_define(node.attr):
+        if not reading.may_run(self.outline, node):
             return False
         frame = self.outline.frame_at(node, module)
-        found = [self._property(value, node.attr) for value in self.outline.values(node.value, frame)]
+        found = [reading.reader(self.outline, value, node.attr) for value in self.outline.values(node.value, frame)]
         return any(method and self.can_start(method.scope, self._with_loaders) for method in found)
 
-    def _property(self, value: Value, name: str) -> Function | None:
-        method = classes.find_method(self.outline, value.cls, name) if isinstance(value, Instance) else None
-        return method if method is not None and is_property(method.scope.node) else None
-
     def _reading(self, node: ast.Attribute, frame: Frame) -> Start | None:
-        """The start in a property of the project that is read."""
+        """The start in a property of the project that is read, or in its `__getattr__`."""
         for value in self.evaluator.values(node.value, frame):
-            method = self._property(value, node.attr)
+            method = reading.reader(self.outline, value, node.attr)
             if method is not None:
-                start = self.inside(self.evaluator.frame(method.scope, None, method.closure, value), 1)
+                start = self.inside(reading.frame_of(self.evaluator, method, value, node, frame), 1)
                 if start is not None:
                     return start
         return None
@@ -146,8 +141,8 @@ class Starts:
                 return True
             if self._with_loaders and self.iterations.may_be_consumed(callee, node, module):
                 return True
-            function = self.function_of(callee)
-            if function is not None and self.can_start(function.scope, self._with_loaders):
+            run = [self.function_of(callee), *map(self.function_of, self._run_by(callee, node, frame, self.outline))]
+            if any(function and self.can_start(function.scope, self._with_loaders) for function in run):
                 return True
         return False
 
@@ -318,14 +313,30 @@ class Starts:
                         return self._loader_start(loader, node, frame)
         return None
 
-    def _through(self, callee: Value, node: ast.Call, frame: Frame, depth: int) -> Start | None:
+    def _run_by(self, callee: Value, node: ast.Call, frame: Frame, evaluator: Evaluator) -> tuple[Value, ...]:
+        """What a library's function calls that is given it: `list(map(train, folds))`, `fire.Fire(train)`."""
+        if not isinstance(callee, External) or callee.name not in apis.RUNNERS or not node.args:
+            return ()
+        if callee.name.startswith("builtins.") and self._is_put_aside(node, frame.module):
+            return ()
+        return evaluator.values(node.args[0], frame)
+
+    def _through(
+        self, callee: Value, node: ast.Call, frame: Frame, depth: int, arguments: Arguments | None = None
+    ) -> Start | None:
         """The start inside a function of the project that is called."""
+        for run in self._run_by(callee, node, frame, self.evaluator):
+            unseen = Arguments(node, frame)
+            unseen.open_positional = unseen.open_keywords = True
+            start = self._through(run, node, frame, depth, unseen)
+            if start is not None:
+                return start
         function = self.function_of(callee)
         if depth >= DEEPEST or function is None or not self.can_start(function.scope, self._with_loaders):
             return None
         if function.scope.is_generator and self._is_put_aside(node, frame.module):
             return None
-        arguments = self.evaluator.arguments(node, frame)
+        arguments = arguments or self.evaluator.arguments(node, frame)
         if isinstance(callee, Partial):
             arguments = self.evaluator.argument_lists.joined(callee.arguments, arguments)
             callee = callee.callee
@@ -390,9 +401,10 @@ class Starts:
                         return "starts", []
                     if self.iterations.may_be_consumed(callee, node, scope.module):
                         found = "iterates"
-                    function = self.function_of(callee)
-                    if function is not None:
-                        called.append(function.scope)
+                    for run in (callee, *self._run_by(callee, node, inner, self.outline)):
+                        function = self.function_of(run)
+                        if function is not None:
+                            called.append(function.scope)
             elif isinstance(node, WITHS):
                 inner = self.outline.frame_in(scope.module.scope_of(node), frame)
                 for item in node.items:

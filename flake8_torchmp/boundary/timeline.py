@@ -152,8 +152,20 @@ class Timeline:
                 makers = [arguments.frame.scope for _, arguments in self.evaluator.callers.constructions(owner)]
             if not callers and not (makers and function.name == "__post_init__"):
                 found[id(function)] = (function, False)
+                pending += self._keepers(function)
             pending += [*callers, *makers]
         return list(found.values())
+
+    def _keepers(self, function: Scope) -> Iterator[Scope]:
+        """Where a function is named and not called: whoever keeps it in a list or table may call it from there."""
+        codebase = self.evaluator.codebase
+        paths = codebase.mentioning(function.name, function.module.path)
+        for module in map(codebase.module, paths if len(paths) <= MOST_CALLERS else ()):
+            for load in module.loads(function.name) if module is not None else ():
+                assert module is not None
+                scope = module.scope_of(load)
+                if scope.enclosing_function() is not function:
+                    yield scope
 
     def forked_after_threads(self, module: Module) -> Iterator[tuple[Moment, Mark]]:
         """Where processes are, or may by default be, forked while a thread of a module runs."""

@@ -13,7 +13,7 @@ from flake8_torchmp.semantics.flow import caught_around, conditions
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import ancestors, dotted, last_name, position, up
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import External, Function, Method
+from flake8_torchmp.semantics.values import Constant, External, Function, Method
 
 DEEPEST = 2
 CATCHING = frozenset(("AttributeError", "", "Exception", "BaseException"))
@@ -38,6 +38,7 @@ class WorkerInfos:
                 yield from self._of(call, module, 0)
 
     def _of(self, got: ast.expr, module: Module, depth: int) -> Iterator[list[InfoUse]]:
+        got = self._last_resort(got, module)
         parent: Any = up(got)
         if not isinstance(parent, ast.Return):
             yield [
@@ -65,6 +66,16 @@ class WorkerInfos:
                 assert other is not None
                 if any(self._is_call_of(value, function) for value in self._callees(call, other)):
                     yield from self._of(call, other, depth + 1)
+
+    def _last_resort(self, got: ast.expr, module: Module) -> ast.expr:
+        """`info or get_worker_info()`, where `info` can be None, is just as much None as the call is."""
+        parent = up(got)
+        if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.Or) and parent.values[-1] is got:
+            frame = self.outline.frame_at(got, module)
+            first = [value for other in parent.values[:-1] for value in self.outline.values(other, frame)]
+            if any(isinstance(value, Constant) and value.value is None for value in first):
+                return parent
+        return got
 
     def _given(self, got: ast.expr, module: Module) -> Iterator[list[InfoUse]]:
         """Where a function takes attributes of it that it is handed to."""
@@ -130,9 +141,14 @@ def _uses(got: ast.expr, module: Module) -> list[ast.Attribute]:
     else:
         return []
     if isinstance(parent, ast.NamedExpr):
-        return []
-    loads = [load for target in targets for load in _loads(target, module)]
+        holder = up(parent)
+        return [holder] if isinstance(holder, ast.Attribute) else []  # `(info := get_worker_info()).id`
+    loads = [load for target in targets for load in _loads(target, module) if not _is_part_of(load, parent.value)]
     return _taken(loads) or _taken_before_test(loads)
+
+
+def _is_part_of(node: ast.AST, whole: ast.AST) -> bool:
+    return isinstance(whole, ast.BoolOp) and any(part is node for part in ast.walk(whole))
 
 
 def _names_of(got: ast.expr, module: Module) -> list[ast.expr]:

@@ -196,19 +196,19 @@ class Workers:
                 return self.datasets.is_dataset(Class(owner, self.outline.frame_of(owner.parent)))
             function = owner.enclosing_function() if owner is not None else None
         start = module.scope_of(node).enclosing_function()
-        return start is not None and self._is_sampled_through(start)
+        return start is not None and any(self.sampling_by(start))
 
-    def _is_sampled_through(self, scope: Scope, depth: int = 3) -> bool:
-        """Whether a sample method calls a function, or reads it as a property, directly or not."""
+    def sampling_by(self, scope: Scope, depth: int = 3) -> Iterator[Class]:
+        """The datasets whose sample methods call a function, or read it as a property, directly or not."""
         for caller in self._readers(scope) if is_property(scope.node) else self._callers(scope):
             owner = caller.parent
             if owner is not None and owner.is_class and caller.name in (*SAMPLE_METHODS, *ITERATION_METHODS):
                 assert owner.parent is not None
-                if self.datasets.is_dataset(Class(owner, self.outline.frame_of(owner.parent))):
-                    return True
-            elif depth and caller is not scope and self._is_sampled_through(caller, depth - 1):
-                return True
-        return False
+                cls = Class(owner, self.outline.frame_of(owner.parent))
+                if self.datasets.is_dataset(cls):
+                    yield cls
+            elif depth and caller is not scope:
+                yield from self.sampling_by(caller, depth - 1)
 
     def _callers(self, scope: Scope) -> Iterator[Scope]:
         for arguments, _ in self.evaluator.callers.of(scope):

@@ -72,6 +72,7 @@ from flake8_torchmp.boundary.guards import is_guarded, runs_at_import
 from flake8_torchmp.boundary.methods import asks_for_method, mp_name
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.decorating import caught_on_the_way
 from flake8_torchmp.semantics.flow import caught_around
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import last_name
@@ -114,7 +115,8 @@ def _may_repeat(call: ast.Call, module: Module, model: Model) -> bool:
         isinstance(value, Constant) and value.value == "fork" for value in model.evaluator.of(method)
     ):
         return True  # a forked child imports nothing
-    if not CATCHING.isdisjoint(caught_around(call)) or is_guarded(model.evaluator, call, module):
+    is_caught = not CATCHING.isdisjoint(caught_on_the_way(model.evaluator, call, module))
+    if is_caught or is_guarded(model.evaluator, call, module):
         return True
     return asks_for_method(model.evaluator, call, frame)
 

@@ -76,7 +76,7 @@ from flake8_torchmp.boundary.methods import asks_whether_set, mp_name
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.timeline import CATCHING, is_forced
 from flake8_torchmp.findings import Finding, Step
-from flake8_torchmp.semantics.flow import caught_around
+from flake8_torchmp.semantics.decorating import caught_on_the_way
 from flake8_torchmp.semantics.module import Module
 
 from . import rule
@@ -114,7 +114,9 @@ def _can_fail(call: ast.Call, module: Module, model: Model) -> bool:
     frame = evaluator.frame_at(call, module)
     if not any(mp_name(value) == "set_start_method" for value in evaluator.values(call.func, frame)):
         return False
-    if is_forced(evaluator, evaluator.arguments(call, frame)) or not CATCHING.isdisjoint(caught_around(call)):
+    if is_forced(evaluator, evaluator.arguments(call, frame)):
+        return False
+    if not CATCHING.isdisjoint(caught_on_the_way(evaluator, call, module)):
         return False
     return not asks_whether_set(evaluator, call, frame)
 

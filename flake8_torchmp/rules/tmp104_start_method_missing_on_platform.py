@@ -71,7 +71,7 @@ from flake8_torchmp.boundary.method_names import MethodName
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.targets import has_windows
 from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.flow import caught_around
+from flake8_torchmp.semantics.decorating import caught_on_the_way
 from flake8_torchmp.semantics.module import Module
 
 from . import rule
@@ -98,10 +98,11 @@ def _is_considered(named: MethodName, model: Model) -> bool:
     while frame.arguments is not None:
         places.append((frame.arguments.call, frame.arguments.frame.module))
         frame = frame.arguments.frame
+    evaluator = model.evaluator
     return any(
-        asks_for_platform(model.evaluator, node, place)
+        asks_for_platform(evaluator, node, place)
         or needs_posix(node, place)
         or (isinstance(node, ast.Call | ast.Subscript) and mentions_platform(node))
-        or not {"", "ValueError", "Exception", "BaseException"}.isdisjoint(caught_around(node))
+        or not {"", "ValueError", "Exception", "BaseException"}.isdisjoint(caught_on_the_way(evaluator, node, place))
         for node, place in places
     )

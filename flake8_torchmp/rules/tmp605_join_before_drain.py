@@ -70,7 +70,7 @@ if __name__ == "__main__":
 ## What it does not see
 - A queue that is read in another file than the one that joins.
 - How much is put: what is plainly a number, a short text or a few of them passes, everything else counts as much.
-- A `join` with a timeout.
+- A `join` with a timeout, but for one in a loop that does nothing else while the process is alive.
 
 ## How to silence it
 Read first, join then. Or write `# noqa: TMP605` on the line of the `join`, or ignore the code in setup.cfg, for single

@@ -54,7 +54,7 @@ if __name__ == "__main__":
 ```
 
 ## What it does not see
-- What becomes of a context that is handed on, returned to another file or kept on an object: it counts as joined.
+- What becomes of a context that is handed on or kept on an object: it counts as joined.
 - Whether `join()` is called often enough: it returns False until the last process has ended.
 - A `join=` that comes from somewhere the source does not show.
 
@@ -85,24 +85,25 @@ POSITION_OF_JOIN = 3
 def processes_not_joined(module: Module, model: Model) -> Iterator[Finding]:
     for call in model.crossings.calls(module):
         join = call.arguments.get(POSITION_OF_JOIN, "join") if call.api.kind == "spawn" else None
-        place = _receiving(call)
-        if join is None or place is None or not is_dropped(place, module, model.outline, frozenset()):
+        received = _receiving(call) if join is not None else None
+        if join is None or received is None:
             continue
-        if module.calls_of("active_children"):
+        place, where = received
+        if where.calls_of("active_children") or not is_dropped(place, where, model.outline, frozenset()):
             continue
         if all(isinstance(value, Constant) and value.value is False for value in model.evaluator.of(join)):
             message = (
                 f"{call.api.name}(join=False) drops its context, so nobody waits for the processes or hears that one "
                 "failed: leave join=False out, or keep the context and join() it"
             )
-            yield model.finding("TMP606", message, place, module)
+            yield model.finding("TMP606", message, place, where)
 
 
-def _receiving(call: Call) -> ast.Call | None:
-    """The call that gives the context to its module's code: the launcher's, or that of a function that returns it."""
-    if not isinstance(up(call.node), ast.Return):
-        return call.node
-    caller = call.frame.arguments
-    if caller is None or caller.frame.module is not call.module or not isinstance(caller.call, ast.Call):
-        return None
-    return caller.call
+def _receiving(call: Call) -> tuple[ast.Call, Module] | None:
+    """The call that gets the context and keeps or drops it: the launcher's, or that of a function that returns it."""
+    node, frame = call.node, call.frame
+    while isinstance(up(node), ast.Return):
+        if frame.arguments is None or not isinstance(frame.arguments.call, ast.Call):
+            return None
+        node, frame = frame.arguments.call, frame.arguments.frame
+    return node, frame.module

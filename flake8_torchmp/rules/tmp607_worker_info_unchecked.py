@@ -61,7 +61,7 @@ if __name__ == "__main__":
 ## What it does not see
 - An info that a function gives which does more than return it, and what is handed on by keyword, or twice.
 - Which test it is: where a function has asked anything of the info itself, as in `if worker`, it counts as tested.
-- Functions that no dataset of the same module is seen to reach. A dataset whose loaders are all seen to have workers,
+- Functions that no dataset is seen to reach. A dataset whose loaders are all seen to have workers,
   and which nobody else asks for samples, is not reported.
 
 ## How to silence it
@@ -106,4 +106,6 @@ def _may_run_in_parent(use: ast.AST, module: Module, model: Model) -> bool:
     owner = module.scope_of(use).enclosing_class()
     datasets = list(model.datasets.of(module))
     own = [cls for cls in datasets if owner is not None and cls.scope is owner]
+    if not datasets and function is not None:
+        own = list(model.workers.sampling_by(function))
     return any(samples.may_be_sampled_in_parent(model.loaders, cls) for cls in own or datasets)

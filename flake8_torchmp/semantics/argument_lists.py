@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .calls import Arguments, Frame
-from .values import Collection, Source
+from .values import Collection, Source, Unknown, Value
 
 if TYPE_CHECKING:
     from .evaluate import Evaluator
@@ -111,7 +111,7 @@ class ArgumentLists:
         for value in self._evaluator.values(node, made.frame):
             if not isinstance(value, Collection):
                 made.open_keywords = True
-                made.keywords.update(self._put_into(node, made.frame))
+                made.keywords.update(self._put_into(value, node, made.frame))
                 continue
             for key, source in self._evaluator.items(value):
                 if isinstance(key, str):
@@ -120,16 +120,14 @@ class ArgumentLists:
                     made.open_keywords = True
             made.open_keywords = made.open_keywords or not value.complete
 
-    def _put_into(self, node: ast.expr, frame: Frame) -> dict[str, Source]:
-        """What is put into options that only the callers know: `options["collate_fn"] = pad`."""
+    def _put_into(self, value: Value, node: ast.expr, frame: Frame) -> dict[str, Source]:
+        """What is put into options that come from elsewhere: `options["collate_fn"] = pad`."""
         evaluator = self._evaluator
         scope = evaluator.scope_binding(node.id, frame.module.scope_of(node)) if isinstance(node, ast.Name) else None
-        if scope is None:
-            return {}
-        assert isinstance(node, ast.Name)
-        unseen = Collection("dict", (), False, node, frame.module)
-        filled = evaluator.as_left(unseen, node.id, scope, node, evaluator.frame_in(scope, frame))
-        return {key: source for key, source in evaluator.items(filled) if isinstance(key, str)}
+        if isinstance(value, Unknown) and scope is not None and isinstance(node, ast.Name):
+            unseen = Collection("dict", (), False, node, frame.module)
+            value = evaluator.as_left(unseen, node.id, scope, node, evaluator.frame_in(scope, frame))
+        return {key: source for key, source in evaluator.items(value) if isinstance(key, str)}
 
 
 def _is_spread(call: ast.Call) -> bool:

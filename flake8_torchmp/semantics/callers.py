@@ -79,10 +79,28 @@ class Callers:
                 for call in list(module.calls.get(api, ())):
                     given = _given(call, deferred)
                     if given is not None and last_name(given) in names:
+                        finished = self._calls_of_kept(call, module) if deferred.open else []
+                        for later in finished:
+                            yield from self._matching(later, later, later.func, scope, module)
+                        if finished:
+                            continue
                         self._deferred[id(given)] = (call, deferred)
                         yield from self._matching(given, call, given, scope, module)
             yield from self._handed_on(scope, names, module)
         yield from self._makers(scope)
+
+    def _calls_of_kept(self, partial: ast.Call, module: Module) -> list[ast.Call]:
+        """The calls of a variable that keeps a partial, if nothing else is done with it: `fast = partial(run, n=1)`."""
+        statement = up(partial)
+        target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        if not isinstance(target, ast.Name):
+            return []
+        scope = module.scope_of(target)
+        if scope.is_class or (scope.is_module and len(self.evaluator.codebase.mentioning(target.id, module.path)) > 1):
+            return []
+        holders = [(load, up(load)) for load in module.loads(target.id)]
+        calls = [holder for load, holder in holders if isinstance(holder, ast.Call) and holder.func is load]
+        return calls if len(calls) == len(holders) else []
 
     def _handed_on(
         self, scope: Scope, names: Sequence[str], module: Module

@@ -14,9 +14,11 @@ from .nodes import ancestors, dotted, last_name, position, statement_of, up
 from .scopes import Binding, Change, Scope
 from .values import (
     INSIDE,
+    Class,
     Constant,
     Extra,
     Function,
+    Method,
     Source,
 )
 
@@ -260,11 +262,20 @@ def _extra(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra
         yield Extra("attribute", change.name, Source(value, frame))
     elif change.kind == "item" and value is not None:
         node: Any = change.node
-        yield Extra("entry", _label(evaluator, node.slice, frame), Source(value, frame))
+        for inner in _runs_of(evaluator, node.slice, frame):
+            yield Extra("entry", _label(evaluator, node.slice, inner), Source(value, inner))
     elif change.kind == "augmented" and value is not None:
         yield Extra("elements", "", Source(value, frame))
     elif change.kind == "method" and change.name in ADDING:
         yield from _added(evaluator, change, frame)
+
+
+def _runs_of(evaluator: Evaluator, key: ast.expr, frame: Frame) -> list[Frame]:
+    """`COMMANDS[function.__name__] = function`: each call of the function around it puts in one entry."""
+    is_own_name = isinstance(key, ast.Attribute) and key.attr == "__name__" and isinstance(key.value, ast.Name)
+    if not is_own_name or frame.arguments is not None or not frame.scope.is_function:
+        return [frame]
+    return evaluator.contexts(frame.scope)
 
 
 def _label(evaluator: Evaluator, key: ast.expr, frame: Frame) -> str:
@@ -275,6 +286,10 @@ def _label(evaluator: Evaluator, key: ast.expr, frame: Frame) -> str:
         inner = evaluator.frame_in(scope, frame) if scope is not None else frame
         if not all(_may_be_label(binding, inner) for binding in bindings):
             return ""
+    elif isinstance(key, ast.Attribute) and key.attr == "__name__":
+        named = [v.function if isinstance(v, Method) else v for v in evaluator.values(key.value, frame)]
+        names = {v.scope.name if isinstance(v, Function | Class) else "" for v in named}
+        return names.pop() if len(names) == 1 else ""
     elif not isinstance(key, ast.Constant | ast.Attribute):
         return ""
     values = evaluator.values(key, frame)

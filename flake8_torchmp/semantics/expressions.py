@@ -177,17 +177,29 @@ def _compare(evaluator: Evaluator, node: ast.Compare, frame: Frame) -> Iterator[
 
 
 def _among(evaluator: Evaluator, node: ast.Compare, frame: Frame) -> Iterator[Value]:
-    """`mode in ("train", "val")`, where the others are written there."""
-    known = listed_constants(node.comparators[0])
-    if known is None:
-        yield UNKNOWN
-        return
-    for left in evaluator.values(node.left, frame):
-        if not isinstance(left, Constant):
+    """`mode in ("train", "val")`, `mode in MODES`."""
+    lefts = evaluator.values(node.left, frame)
+    is_known = any(isinstance(left, Constant) for left in lefts)
+    known = _listed(evaluator, node.comparators[0], frame) if is_known else None
+    for left in lefts:
+        if known is None or not isinstance(left, Constant):
             yield UNKNOWN
             continue
         value = Constant((left.value in known) is isinstance(node.ops[0], ast.In), node, frame.module)
         yield command_line.as_choice(value) if command_line.is_choice(left) else value
+
+
+def _listed(evaluator: Evaluator, node: ast.expr, frame: Frame) -> list[object] | None:
+    """The constants in a collection, the keys of a dict; None where anything else may be in it."""
+    known = listed_constants(node)
+    if known is not None or not isinstance(node, ast.Name | ast.Attribute):
+        return known
+    values = evaluator.values(node, frame)
+    if len(values) != 1 or not isinstance(values[0], Collection):
+        return None
+    listed = list(evaluator.elements(values))
+    constants = [item.value for item in listed if isinstance(item, Constant)]
+    return constants if len(constants) == len(listed) else None
 
 
 def _walrus(evaluator: Evaluator, node: ast.NamedExpr, frame: Frame) -> Iterator[Value]:

@@ -40,6 +40,17 @@ def block_of(statement: ast.AST) -> list[ast.stmt]:
     return []
 
 
+def earlier(node: ast.AST) -> Iterator[ast.stmt]:
+    """The statements that stand before a node, on each way to it in its function."""
+    child: ast.AST | None = node
+    while child is not None and not isinstance(child, FUNCTIONS):
+        for statement in block_of(child) if isinstance(child, ast.stmt) else ():
+            if statement is child:
+                break
+            yield statement
+        child = up(child)
+
+
 def never_continues(block: Sequence[ast.stmt]) -> bool:
     """Whether what follows a block is never reached through it."""
     if not block:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from .flow import block_of, conditions, facts
-from .nodes import FUNCTIONS, ancestors, dotted, listed_constants, up
+from .flow import conditions, earlier, facts
+from .nodes import ancestors, dotted, listed_constants
 
 
 def survives(value: object, way: Sequence[ast.AST]) -> bool:
@@ -24,23 +24,12 @@ def _is_kept_away(value: object, use: ast.Name | ast.Attribute, way: Iterable[as
     ):
         return True
     return any(
-        truth_where(statement.test, name, value) is True
+        isinstance(statement, ast.If)
+        and truth_where(statement.test, name, value) is True
         and _sets(statement.body, name)
         and not any(statement in ancestors(node) for node in way)
-        for statement in _ifs_before(use)
+        for statement in earlier(use)
     )
-
-
-def _ifs_before(use: ast.AST) -> Iterator[ast.If]:
-    """The tests that stand before a use, on each way to it in its function."""
-    child: ast.AST | None = use
-    while child is not None and not isinstance(child, FUNCTIONS):
-        for statement in block_of(child) if isinstance(child, ast.stmt) else ():
-            if statement is child:
-                break
-            if isinstance(statement, ast.If):
-                yield statement
-        child = up(child)
 
 
 def _sets(block: list[ast.stmt], name: str) -> bool:

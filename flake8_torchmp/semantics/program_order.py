@@ -82,7 +82,7 @@ class Watch:
 
     def _has_nothing(self, node: ast.AST, module: Module) -> bool:
         if isinstance(node, FUNCTIONS):
-            return True
+            return all(self.is_idle(part, module) for part in _at_definition(node))
         if isinstance(node, ast.Import | ast.ImportFrom):
             return not any(self.may_matter_at_import(path) for path in imported_files(self.codebase, node, module))
         return not (
@@ -196,8 +196,12 @@ class Walk:
         return state
 
     def _statement(self, node: ast.stmt, frame: Frame, state: State) -> State | None:
-        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            return self._class_body(node, frame, state) if isinstance(node, ast.ClassDef) else state
+        if isinstance(node, ast.ClassDef):
+            return self._class_body(node, frame, state)
+        if isinstance(node, FUNCTIONS):
+            for part in _at_definition(node):
+                state = self._expression(part, frame, state)
+            return state
         if isinstance(node, ast.If):
             return self._branch(node, frame, self._expression(node.test, frame, state))
         if isinstance(node, ast.For | ast.AsyncFor | ast.While):
@@ -351,8 +355,12 @@ class Walk:
         """What is looped over comes first: `[pool.submit(f, x) for x in loader]`."""
         first, *others = node.generators
         state = self.event(node, frame, self._expression(first.iter, frame, state))
-        for part in (*first.ifs, *others, *(child for child in children(node) if child not in node.generators)):
-            state = self._expression(part, frame, state)
+        for _ in range(2):
+            before = state
+            for part in (*first.ifs, *others, *(child for child in children(node) if child not in node.generators)):
+                state = self._expression(part, frame, state)
+            if state == before:
+                break
         return state
 
     def _call(self, node: ast.Call, frame: Frame, state: State) -> State:
@@ -386,6 +394,13 @@ class Walk:
         if isinstance(function, Function) and watch.may_matter(function):
             return evaluator.enter(callee, arguments)
         return None
+
+
+def _at_definition(node: Any) -> list[ast.expr]:
+    """What runs when a function is defined."""
+    if isinstance(node, ast.Lambda):
+        return []
+    return [*node.decorator_list, *node.args.defaults, *(part for part in node.args.kw_defaults if part is not None)]
 
 
 def imported_files(codebase: Codebase, node: ast.Import | ast.ImportFrom, module: Module) -> list[str]:

@@ -110,7 +110,7 @@ class Value:
 
 
 def _once(extras: Iterable[Extra]) -> list[Extra]:
-    return list({id(extra.source.node): extra for extra in extras}.values())
+    return list({(id(extra.source.node), extra.label): extra for extra in extras}.values())
 
 
 class Unknown(Value):

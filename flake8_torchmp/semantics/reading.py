@@ -1,0 +1,55 @@
+"""What runs when an attribute of an object is read: a property, or `__getattr__` where there is no such attribute."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from . import attributes, classes
+from .calls import Arguments, Frame, is_property
+from .nodes import up
+from .values import Function, Instance, Source, Value
+
+if TYPE_CHECKING:
+    from .evaluate import Evaluator
+
+
+def may_run(evaluator: Evaluator, node: ast.Attribute) -> bool:
+    """Whether reading an attribute may run code of the project, from names alone."""
+    if not isinstance(node.ctx, ast.Load):
+        return False
+    is_called = isinstance(parent := up(node), ast.Call) and parent.func is node
+    codebase = evaluator.codebase
+    return (not is_called and codebase.may_define(node.attr)) or codebase.may_define("__getattr__")
+
+
+def reader(evaluator: Evaluator, value: Value, name: str) -> Function | None:
+    """The property that has a name, or the `__getattr__` that is asked for it."""
+    if not isinstance(value, Instance):
+        return None
+    method = classes.find_method(evaluator, value.cls, name)
+    if method is not None:
+        return method if is_property(method.scope.node) else None
+    fallback = classes.find_method(evaluator, value.cls, "__getattr__")
+    return fallback if fallback is not None and not _may_have(evaluator, value, name) else None
+
+
+def _may_have(evaluator: Evaluator, instance: Instance, name: str) -> bool:
+    """Whether an object may have an attribute: by its class, by what methods store, or by a library's class."""
+    if any(base not in attributes.EMPTY_BASES for base in classes.library_bases(evaluator, instance.cls)):
+        return True
+    return any(
+        name in cls.scope.bindings or name in attributes.stores(cls)
+        for cls in classes.project_classes(evaluator, instance.cls)
+    )
+
+
+def frame_of(evaluator: Evaluator, method: Function, value: Value, node: ast.Attribute, frame: Frame) -> Frame:
+    """The frame in which an attribute's reader runs."""
+    arguments = None
+    if method.scope.name == "__getattr__":
+        arguments = Arguments(node, frame)
+        key = ("name of attribute", node)
+        asked = frame.module.memo.setdefault(key, ast.copy_location(ast.Constant(node.attr), node))
+        arguments.positional = [Source(asked, frame)]
+    return evaluator.frame(method.scope, arguments, method.closure, value)
