@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from . import source
 from .boundary.apis import LIBRARIES, OWN_WORDS, STARTS, WORDS
+from .boundary.expectations import expects_error
 from .boundary.model import Model
 from .findings import Answer, Finding
 from .rules import Rule, all_rules
@@ -114,13 +115,22 @@ class Project:
         module = self.codebase.module(seed)
         assert module is not None
         try:
-            return [finding._replace(rule=rule.name) for finding in rule.check(module, self.model)]
+            found = [finding._replace(rule=rule.name) for finding in rule.check(module, self.model)]
+            return [finding for finding in found if not self._is_expected(finding)]
         except Exception as error:
             traceback.print_exc(file=sys.stderr)
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{os.path.basename(place.filename)}:{place.lineno}"
             message = f"rule {rule.code} {rule.name} failed ({type(error).__name__} in {where}): please report it"
             return [Finding(seed, 1, 0, "TMP000", message, 1, 0, "internal-error")]
+
+    def _is_expected(self, finding: Finding) -> bool:
+        """Whether a test expects an error where it is, or on the way that leads there."""
+        for path, line in {(finding.path, finding.line), *((step.path, step.line) for step in finding.way)}:
+            module = self.codebase.module(path)
+            if module is not None and expects_error(module, line):
+                return True
+        return False
 
 
 def asked(settings: Settings) -> Sequence[Rule]:

@@ -35,7 +35,9 @@ POSIX_CALLS = frozenset(
     ).split()
 )
 POSIX_MODULES = frozenset("fcntl grp posix pty pwd resource syslog termios tty".split())
-PLATFORM_FLAGS = frozenset("is_windows windows on_windows is_win is_posix is_linux iswindows".split())
+PLATFORM_FLAGS = frozenset(
+    "is_windows windows on_windows is_win is_posix is_linux iswindows is_macos is_mac is_osx is_darwin".split()
+)
 
 
 def is_guarded(evaluator: Evaluator, node: ast.AST, module: Module, frame: Frame | None = None) -> bool:

@@ -16,7 +16,7 @@ BROAD = frozenset(("Exception", "BaseException"))
 TELLING = frozenset(
     "print log exception error warning warn info debug critical fatal print_exc print_exception format_exc exc_info "
     "capture_exception write put put_nowait send append add set sleep exit _exit abort kill fail skip update "
-    "emit set_trace breakpoint post_mortem".split()
+    "emit set_trace breakpoint post_mortem ExceptionWrapper".split()
 )
 """Calls that tell somebody, keep what happened, or try again later, by their last name."""
 ABOUT_INDEX = frozenset("isinstance is_tensor hasattr type abs int len item".split())
@@ -152,11 +152,15 @@ def _goes_on_silently(handler: ast.ExceptHandler, around: ast.Try, scope: Scope)
     }
     objects = {name for name in tried if name not in scope.module.scope.bindings}
     found = {part.id for s in around.body for part in ast.walk(s) if _is_stored_name(part)}
+    if _sets_flag(handler, around):
+        return False
     for statement in handler.body:
         if isinstance(statement, ast.Raise | ast.Break | ast.Assert | ast.AugAssign | ast.Delete | ast.Global):
             return False
         if isinstance(statement, ast.Return | ast.Assign) and _is_marker(statement.value):
             return False
+        if isinstance(statement, ast.Return) and _answers_by_nothing(scope):
+            return False  # what comes back at all says that it went wrong
         for part in ast.walk(statement):
             if isinstance(part, ast.Raise | ast.Yield | ast.AugAssign):
                 return False
@@ -169,6 +173,27 @@ def _goes_on_silently(handler: ast.ExceptHandler, around: ast.Try, scope: Scope)
             if _is_another_entry(part, objects) or _searches(part, found):
                 return False
     return True
+
+
+def _sets_flag(handler: ast.ExceptHandler, around: ast.Try) -> bool:
+    """Whether a variable says how it went: `status = 0` at the end of what is tried, `status = -1` in the handler."""
+    last = (around.orelse or around.body)[-1]
+    flags = {dotted(target) for target in last.targets} if _sets_constant(last) else set()
+    return any(_sets_constant(s) and any(dotted(target) in flags for target in s.targets) for s in handler.body)
+
+
+def _sets_constant(statement: ast.stmt) -> TypeGuard[ast.Assign]:
+    return isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant | ast.UnaryOp)
+
+
+def _answers_by_nothing(scope: Scope) -> bool:
+    """Whether a function gives None wherever it does not handle a failure."""
+    usual = [s for s in scope.returns if not any(isinstance(outer, ast.ExceptHandler) for outer in ancestors(s))]
+    return bool(usual) and all(s.value is None or _is_none(s.value) for s in usual)
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _receivers(scope: Scope) -> set[str]:

@@ -102,7 +102,7 @@ class Hangings:
                 yield from self._of_loader(value.owner, value.name)
                 return
             networks = ecosystem.wrapped_networks(self.evaluator, value.owner)
-            if networks is None and not self._is_inside(value.owner):
+            if networks is None and not isinstance(value.owner, Instance) and not self._is_inside(value.owner):
                 yield value.owner, f".{value.name}"
             for network in networks or ():
                 for inner in attributes.attribute(self.evaluator, network, value.name):
@@ -219,6 +219,8 @@ class Hangings:
         for node in ast.walk(state.node):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 names.add(node.value)
+            elif isinstance(node, ast.keyword):
+                names.add(node.arg or "")
             elif isinstance(node, ast.Compare | ast.For | ast.comprehension):
                 tables = node.comparators if isinstance(node, ast.Compare) else [node.iter]
                 for table in tables:

@@ -169,8 +169,18 @@ class Holdings:
         if isinstance(store.value, ast.Constant):
             return
         for value in self.evaluator.unpacked(self.evaluator.values(store.value, frame), store.path):
-            if isinstance(value, IMPORTANT):
-                yield value
+            held = self._poured(value) if store.is_poured else (value,)
+            yield from (inner for inner in held if isinstance(inner, IMPORTANT))
+
+    def _poured(self, value: Value) -> Iterator[Value]:
+        """What gets into a container that takes the elements of a value."""
+        if isinstance(value, Collection):
+            for _, source in self.evaluator.items(value):
+                yield from self.evaluator.of(source)
+        elif isinstance(value, Result):
+            yield from builtin.iterated(self.evaluator, value)
+        else:
+            yield value
 
 
 class _Drops:
@@ -199,6 +209,8 @@ class _Drops:
                     copies = copies or node.attr in ("__dict__", "__getstate__")
                 else:
                     self.names.add(node.attr)
+            elif isinstance(node, ast.keyword):
+                self.names.add(node.arg or "")
             elif isinstance(node, ast.Name):
                 copies = copies or node.id in ("vars", "super")
                 self.all = self.all or node.id in ("isinstance", "hasattr", "callable")

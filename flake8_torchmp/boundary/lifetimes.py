@@ -22,6 +22,8 @@ from .workers import Workers
 
 CONSTRUCTION = ("__new__", "__init__", "__post_init__")
 DEEPEST = 12
+POURING = frozenset("extend extendleft update".split())
+"""Methods of containers that put in the elements of what they are given."""
 
 
 class Store(NamedTuple):
@@ -32,6 +34,8 @@ class Store(NamedTuple):
     cls: Class
     method: Scope
     node: ast.AST
+    is_poured: bool = False
+    """Whether its elements are put in, and not itself: `self.items.extend(lines(f))`, `self.items += [f]`."""
 
 
 Kept = dict[str, list[Store]]
@@ -321,7 +325,8 @@ class _Run:
             if change.kind == "method" and change.name == "clear":
                 self._clear(name, change.node)
             elif change.kind in ("method", "item", "augmented") and change.value is not None:
-                store = Store(change.value, change.path, cls, scope, change.node)
+                is_poured = change.kind == "augmented" or (change.kind == "method" and change.name in POURING)
+                store = Store(change.value, change.path, cls, scope, change.node, is_poured)
                 self.kept.setdefault(name, []).append(store)
 
     def _clear(self, name: str, by: ast.AST) -> None:

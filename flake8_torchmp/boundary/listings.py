@@ -17,6 +17,7 @@ from flake8_torchmp.semantics.values import Class, External, Function, Hop, Inst
 
 from . import apis
 from .datasets import Datasets
+from .random_sources import is_drawn
 
 WORDS = source.Words(
     rb"\b(?:listdir|scandir|glob|iglob|rglob|iterdir|walk)\b", b"listdir scandir glob iterdir walk".split()
@@ -226,9 +227,10 @@ class _Flow:
         if isinstance(parent.slice, ast.Slice):
             self._go(parent, place)
             return ""
-        dataset, _ = self.listings.dataset_sampling_in(place.module.scope_of(parent))
+        scope = place.module.scope_of(parent)
+        dataset, _ = self.listings.dataset_sampling_in(scope)
         if dataset and not isinstance(parent.slice, ast.Constant):
-            return dataset
+            return dataset if not is_drawn(parent.slice, scope) else ""
         if isinstance(parent.slice, ast.Constant) and isinstance(parent.slice.value, int):
             if isinstance(node, ast.Call) and last_name(node.func) == "next" and _is_walk(node.args[0]):
                 self._go(parent, place)  # the folders or files of the first one

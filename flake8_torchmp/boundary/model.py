@@ -51,6 +51,7 @@ from .unpicklables import Unpicklables
 from .worker_infos import WorkerInfos
 from .workers import Workers
 
+_TEST_FOLDERS = frozenset(("test", "tests"))
 _TESTS = re.compile(r"test_.*\.py|.*_test\.py")
 
 
@@ -266,6 +267,15 @@ class Model:
                 for node in module.functions
                 if not isinstance(node, ast.Lambda)
             )
+        )
+
+    def is_test(self, module: Module) -> bool:
+        """Whether a module lies in a folder of tests, or has tests and says so by its name."""
+        *folders, name = re.split(r"[\\/]", module.path.removeprefix(self.codebase.root))
+        if not _TEST_FOLDERS.isdisjoint(folders):
+            return True
+        return bool(_TESTS.fullmatch(name)) and any(
+            node.name.startswith("test") for node in module.functions if not isinstance(node, ast.Lambda)
         )
 
     @staticmethod

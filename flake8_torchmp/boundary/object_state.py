@@ -36,6 +36,9 @@ from .workers import WorkerFunction, Workers
 NOT_READING = frozenset("__init__ __getstate__ __setstate__ __repr__ __str__ __del__ __post_init__".split())
 """Methods whose reads tell nothing of what a worker has changed."""
 
+STATEFUL = dict.fromkeys(("state_dict", "load_state_dict"), "StatefulDataLoader")
+"""Methods of datasets that a loader calls in its workers, by what the project has to name for that."""
+
 PLAIN = frozenset(
     "builtins.list builtins.dict builtins.set builtins.bytearray collections.defaultdict collections.OrderedDict "
     "collections.Counter collections.deque array.array numpy.zeros numpy.ones numpy.empty numpy.full numpy.array "
@@ -88,7 +91,7 @@ class ObjectState:
         if worker.scope.name in ("__init__", "__post_init__"):
             return  # of a dataset that the worker makes for itself
         for change, attribute in self.own_changes(worker.scope):
-            if self.is_plain(receiver, attribute) and not self._is_done_once(change, worker.scope):
+            if self.is_plain(receiver, attribute) and not self._is_done_once(change, worker.scope, receiver.cls):
                 is_bound = change.kind == "attribute" and isinstance(change.target, ast.Name)
                 for read, module in self.reads_in_parent(receiver.cls, attribute):
                     if is_bound or not (
@@ -156,10 +159,38 @@ class ObjectState:
             for n in body_nodes(method.node)
         )
 
-    def _is_done_once(self, change: Change, scope: Scope) -> bool:
-        """Whether each process does it for itself, when it is first needed: `if self.x is None: self.x = …`."""
+    def _is_done_once(self, change: Change, scope: Scope, cls: Class, depth: int = 3) -> bool:
+        """Whether each process does it for itself, when it is first needed: `if self.x is None: self.x = …`.
+
+        Or `if not self.is_read: self.read()`, where worker code calls the method nowhere else.
+        """
         own = {attribute for other, attribute in self.own_changes(scope) if other.kind == "attribute"}
-        return any(_unset(fact, receiver_name(scope)) in own for fact in facts_at(change.node))
+        if any(_unset(fact, receiver_name(scope)) in own for fact in facts_at(change.node)):
+            return True
+        return self._is_called_once(scope, cls, depth)
+
+    def _is_called_once(self, scope: Scope, cls: Class, depth: int) -> bool:
+        stored = {
+            name
+            for item in classes.project_classes(self.outline, cls)
+            for name, stores in attributes.stores(item).items()
+            if any(method.name not in NOT_READING for _, method in stores)
+        }
+        calls = [
+            (call, caller)
+            for item in classes.project_classes(self.outline, cls)
+            for call in item.scope.module.calls.get(scope.name, ())
+            if (caller := item.scope.module.scope_of(call).enclosing_function()) is not None
+            and caller.enclosing_class() is item.scope
+            and dotted(call.func) == f"{receiver_name(caller)}.{scope.name}"
+            and caller is not scope
+            and self.workers.runs(caller)
+        ]
+        return bool(calls) and all(
+            any(_unset(fact, receiver_name(caller)) in stored for fact in facts_at(call))
+            or (depth > 0 and self._is_called_once(caller, cls, depth - 1))
+            for call, caller in calls
+        )
 
     def cached(self, worker: WorkerFunction) -> Iterator[tuple[ast.AST, str]]:
         """Entries that worker code makes in a container of its dataset, for worker code alone."""
@@ -242,8 +273,15 @@ class ObjectState:
                 function = module.scope_of(node).enclosing_function()
                 if function is not None and (function.name in NOT_READING or self.workers.runs(function)):
                     continue
+                if function is not None and self._is_asked_for_in_worker(function):
+                    continue
                 if self._is_of(node.value, owners, module) and not stays_in_its_function(node.value, module):
                     yield node, module
+
+    def _is_asked_for_in_worker(self, function: Scope) -> bool:
+        """`state_dict` of a dataset, which torchdata's loader asks for where the samples are made."""
+        loader = STATEFUL.get(function.name, "")
+        return bool(loader) and bool(self.outline.codebase.mentioning(loader, function.module.path))
 
     def _is_of(self, base: ast.expr, owners: list[Scope], module: Module) -> bool:
         """Whether an expression is an object of a class, whose bases follow it, or the dataset of a loader of it."""
@@ -285,14 +323,16 @@ def _changed_inside(change: Change, held: str) -> str:
 
 
 def _unset(fact: Condition, receiver: str) -> str:
-    """The attribute of an object which a test finds to be None or False, if it finds one to be."""
+    """The attribute of an object which a test finds to be None, False or empty, if it finds one to be."""
     test: ast.expr = fact.test
     holds = fact.holds
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Is | ast.Eq):
         compared = test.comparators[0]
-        if not isinstance(compared, ast.Constant) or compared.value not in (None, False):
+        if not isinstance(compared, ast.Constant) or compared.value not in (None, False, 0):
             return ""
         test, holds = test.left, not holds
+    if isinstance(test, ast.Call) and dotted(test.func) == "len" and len(test.args) == 1:
+        test = test.args[0]
     is_own = isinstance(test, ast.Attribute) and dotted(test.value) == receiver
     return last_name(test) if is_own and not holds else ""
 

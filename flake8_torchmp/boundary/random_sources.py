@@ -8,7 +8,11 @@ fork; NumPy's is made at its first use, so a parent that never used it hands on 
 
 from __future__ import annotations
 
+import ast
 import re
+
+from flake8_torchmp.semantics.nodes import last_name
+from flake8_torchmp.semantics.scopes import Scope
 
 MAKERS = frozenset(
     "numpy.random.RandomState numpy.random.mtrand.RandomState numpy.random.default_rng numpy.random.Generator "
@@ -23,6 +27,8 @@ NOT_DRAWING = frozenset(
 )
 """What generators offer that draws nothing."""
 
+PICKING = frozenset("choice choices randint randrange integers randperm permutation sample".split())
+"""What draws numbers that can be indices, by its last name."""
 DRAWING_METHODS = frozenset(
     "rand randn random random_sample ranf randint integers uniform normal standard_normal choice choices permutation "
     "permuted shuffle sample gauss normalvariate lognormal lognormvariate beta betavariate binomial poisson "
@@ -119,3 +125,17 @@ def draws(name: str) -> bool:
     """Whether a qualified name is a function that draws from a global generator."""
     last = name.rpartition(".")[2]
     return name.startswith(DRAWING) and last[:1].islower() and last not in NOT_DRAWING and last != "default_rng"
+
+
+def is_drawn(number: ast.expr, scope: Scope) -> bool:
+    """Whether a number is drawn at random right there: `random.randrange(n)`, or a variable that only holds that."""
+    if isinstance(number, ast.Name):
+        bindings = scope.bindings.get(number.id, ())
+        return bool(bindings) and all(b.value is not None and is_drawn(b.value, scope) for b in bindings)
+    if not isinstance(number, ast.Call):
+        return False
+    name = last_name(number.func)
+    if name in ("int", "item"):
+        inner = number.args[0] if number.args else getattr(number.func, "value", number)
+        return inner is not number and is_drawn(inner, scope)
+    return name in PICKING

@@ -52,6 +52,8 @@ class WorkerFunction(NamedTuple):
     """Whether the workers may not have children."""
     receiver: Value | None = None
     """The object whose method it is, where that is known."""
+    calls_away: int = 0
+    """How many calls lie between what was handed over and it."""
 
 
 class Root(NamedTuple):
@@ -116,7 +118,8 @@ class Workers:
             callees = self.callees(current.scope, current.receiver)
             if current.scope in targets:
                 callees = [*callees, *self._methods_of_arguments(current.scope)]
-            pending += [current._replace(scope=function.scope, receiver=receiver) for function, receiver in callees]
+            away = current.calls_away + 1
+            pending += [current._replace(scope=f.scope, receiver=receiver, calls_away=away) for f, receiver in callees]
 
     def _methods_of_arguments(self, scope: Scope) -> Iterator[tuple[Function, Value | None]]:
         """What a target calls on the objects of the project that it is given: `env.step()`."""

@@ -52,6 +52,7 @@ An executor's workers are not daemonic. In a dataset, threads do the same work, 
 - Processes that installed packages start in a worker.
 - Code behind a test of `get_worker_info()`, `parent_process()` or the current process is trusted to know where it runs.
 - A worker count that nobody in the project names counts as workers.
+- Starts that are more than two calls away from what is handed over, and those behind a test such as `processes > 1`.
 
 ## How to silence it
 Write `# noqa: TMP307` on the line that starts the processes, ignore the code in setup.cfg (`extend-ignore = TMP307`),
@@ -77,12 +78,16 @@ from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dot
 from . import rule
 
 ASKING = frozenset(("get_worker_info", "parent_process", "current_process", "daemon"))
+FARTHEST = 2
+"""So many calls away from what is handed over, options on the way hardly lead a worker to another start."""
 
 
 @rule("TMP307", "process-started-in-daemon-worker")
 def process_started_in_daemon_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
-        if worker.is_daemon and model.starts.can_start(worker.scope, True) and not _frees_itself(worker):
+        if not worker.is_daemon or worker.calls_away > FARTHEST:
+            continue
+        if model.starts.can_start(worker.scope, True) and not _frees_itself(worker):
             for start in _starts(worker, model):
                 message = (
                     f"{start.text} in a worker ({worker.reached_from}) that is daemonic and may have no children: "
@@ -137,7 +142,15 @@ def _is_considered(node: ast.AST, module: Module, model: Model) -> bool:
     if not {"", "AssertionError", "Exception"}.isdisjoint(caught_around(node)):
         return True
     return is_guarded(model.evaluator, node, module) or any(
-        last_name(part) in ASKING for condition in conditions(node) for part in ast.walk(condition.test)
+        _asks_how_many(condition.test) or any(last_name(part) in ASKING for part in ast.walk(condition.test))
+        for condition in conditions(node)
+    )
+
+
+def _asks_how_many(test: ast.expr) -> bool:
+    """`if processes > 1`: who needs no processes is told not to start any, and a worker mostly does not."""
+    return isinstance(test, ast.Compare) and any(
+        isinstance(sign, ast.Gt | ast.GtE | ast.Lt | ast.LtE) for sign in test.ops
     )
 
 

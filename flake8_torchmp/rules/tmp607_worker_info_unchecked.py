@@ -63,6 +63,7 @@ if __name__ == "__main__":
 - Which test it is: where a function has asked anything of the info itself, as in `if worker`, it counts as tested.
 - Functions that no dataset is seen to reach. A dataset whose loaders are all seen to have workers,
   and which nobody else asks for samples, is not reported.
+- Test modules: a test that asks without workers fails at once.
 
 ## How to silence it
 Write `# noqa: TMP607` on the line that is reported. For a file or a folder use flake8's per-file-ignores in setup.cfg,
@@ -86,7 +87,7 @@ from . import rule
 def worker_info_unchecked(module: Module, model: Model) -> Iterator[Finding]:
     for uses in model.worker_infos.uses(module):
         for use, place in uses:
-            if not _may_run_in_parent(use, place, model):
+            if model.is_test(place) or not _may_run_in_parent(use, place, model):
                 continue
             message = (
                 f"get_worker_info() is None outside of workers, with num_workers=0 too, so .{use.attr} fails there: "

@@ -260,14 +260,14 @@ def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
     module = value.arguments.frame.module
     if isinstance(value.callee, Member) and isinstance(value.callee.owner, Collection) and value.callee.name == "items":
         for key, item in evaluator.items(value.callee.owner):
-            yield Collection("tuple", (Entry(key, item), Entry(None, item)), True, item.node, module)
+            yield Collection("tuple", (Entry(None, _key(key, item)), Entry(None, item)), True, item.node, module)
         return
     sources = value.arguments.positional
     if name == "builtins.enumerate" and sources:
         for inner in evaluator.of(sources[0]):
             items = [item for _, item in evaluator.items(inner)]
             for item in items:
-                yield Collection("tuple", (Entry(None, sources[0]), Entry(None, item)), True, item.node, module)
+                yield Collection("tuple", (Entry(None, _unknown(item)), Entry(None, item)), True, item.node, module)
             if not items:
                 yield UNKNOWN
     elif name in ("builtins.zip", "itertools.product") and sources:
@@ -312,6 +312,16 @@ def _column(evaluator: Evaluator, source: Source) -> Iterator[Source]:
             yield from value.arguments.positional[:1]
         else:
             yield from (item for _, item in evaluator.items(value))
+
+
+def _key(key: object, source: Source) -> Source:
+    """The key that an entry of a dict has, if it is known."""
+    if not isinstance(key, str | bytes | int | float):
+        return _unknown(source)
+    memo, place = source.frame.module.memo, ("key", source.node)
+    if place not in memo:
+        memo[place] = ast.copy_location(ast.Constant(key), source.node)
+    return Source(memo[place], source.frame)
 
 
 def _unknown(source: Source) -> Source:

@@ -28,6 +28,7 @@ from .calls import (
 from .codebase import Codebase
 from .flow import Condition, conditions, facts, reaching
 from .module import Module
+from .narrowing import passed_tests
 from .nodes import COMPREHENSIONS
 from .scopes import Binding, Scope
 from .values import (
@@ -183,13 +184,15 @@ class Evaluator(Answers):
             yield from names.from_star(self, name, use_scope.module)
             return
         inner = self.frame_in(scope, frame)
+        tests = passed_tests(name, use, scope) if scope is use_scope else ()
         for binding in reaching(scope.bindings[name], use, scope, use_scope):
             if binding.kind == "augmented" and len(scope.bindings[name]) > 1:
                 continue
             if self.never(binding.node, inner):
                 continue
             for value in self.bound(binding, inner):
-                yield self.as_left(value, name, scope, use, inner)
+                if not (tests and any(test.excludes(value, binding) for test in tests)):
+                    yield self.as_left(value, name, scope, use, inner)
 
     def as_left(self, value: Value, name: str, scope: Scope, use: ast.AST, frame: Frame) -> Value:
         """A variable's value with what is put on it, and without what is surely taken out before a use."""

@@ -1,13 +1,16 @@
-"""What tests of a variable say about a constant in it: whether it is still there where the variable is read."""
+"""What tests of a variable say about what is in it: whether it is still there where the variable is read."""
 
 from __future__ import annotations
 
 import ast
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from .flow import conditions, earlier, facts
-from .nodes import ancestors, dotted, listed_constants
+from .nodes import ancestors, dotted, last_name, listed_constants, position
+from .scopes import Binding, Scope
+from .values import Class, Collection, Constant, Function, Instance, Method, Result, Text, Value
 
 
 def survives(value: object, way: Sequence[ast.AST]) -> bool:
@@ -33,7 +36,9 @@ def _is_kept_away(value: object, use: ast.Name | ast.Attribute, way: Iterable[as
 
 
 def _sets(block: list[ast.stmt], name: str) -> bool:
-    return any(isinstance(s, ast.Assign) and any(dotted(target) == name for target in s.targets) for s in block)
+    targets = [target for statement in block if isinstance(statement, ast.Assign) for target in statement.targets]
+    spread = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    return any(dotted(target) == name for target in spread)
 
 
 def truth_where(test: ast.expr, name: str, value: object) -> bool | None:
@@ -81,3 +86,129 @@ _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.GtE: ast.LtE,
 }
 """The same order seen from the other side."""
+
+
+class Passed(NamedTuple):
+    """A test of a variable that what is read of it has passed, and how it came out: `isinstance(x, list)`."""
+
+    test: ast.expr
+    holds: bool
+    name: str
+    block: ast.If | None
+    """The statement that gives the variable another value where the test holds."""
+
+    def excludes(self, value: Value, binding: Binding) -> bool:
+        """Whether a value that a binding gave cannot have come past the test."""
+        came_before = binding.kind == "parameter" or position(binding.node) < position(self.test)
+        if not came_before or (self.block is not None and self.block in ancestors(binding.node)):
+            return False
+        return _truth_for(self.test, self.name, value) is (not self.holds)
+
+
+def passed_tests(name: str, use: ast.AST, scope: Scope) -> list[Passed]:
+    """The tests of a variable's type, and those that replace what is in it, on the way to where it is read."""
+    module = scope.module
+    is_rebound, is_tested = len(scope.bindings[name]) > 1, name in _names_of_known_type(scope)
+    if not is_rebound and not is_tested:
+        return []
+    key = ("passed", use)
+    if key not in module.memo:
+        passed: list[Passed] = []
+        if is_tested:
+            asked = [fact for condition in conditions(use) for fact in facts(condition)]
+            passed += [Passed(f.test, f.holds, name, None) for f in asked if _classes_asked_for(f.test, name)]
+        if is_rebound:
+            ifs = (statement for statement in earlier(use) if isinstance(statement, ast.If))
+            passed += [Passed(item.test, False, name, item) for item in ifs if _sets(item.body, name)]
+        module.memo[key] = passed
+    known: list[Passed] = module.memo[key]
+    return known
+
+
+def _names_of_known_type(scope: Scope) -> set[str]:
+    """The variables of which a scope asks what they are instances of."""
+    module = scope.module
+    calls = module.calls.get("isinstance")
+    if not calls:
+        return _NONE
+    key = ("types tested", scope.node)
+    if key not in module.memo:
+        own = [call for call in calls if call.args and module.scope_of(call) is scope]
+        module.memo[key] = {dotted(call.args[0]) for call in own}
+    known: set[str] = module.memo[key]
+    return known
+
+
+def _truth_for(test: ast.expr, name: str, value: Value) -> bool | None:
+    """What a test says where a variable holds a value."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _truth_for(test.operand, name, value)
+        return None if inner is None else not inner
+    classes = _classes_asked_for(test, name)
+    if classes:
+        return _is_instance(value, frozenset(classes))
+    if isinstance(value, Constant):
+        return truth_where(test, name, value.value)
+    is_something = isinstance(value, Collection | Function | Class | Instance | Text)
+    if is_something and isinstance(test, ast.Compare) and _compares_with_none(test):
+        return truth_where(test, name, _SOMETHING)
+    return None
+
+
+def _compares_with_none(test: ast.Compare) -> bool:
+    return all(isinstance(side, ast.Constant) and side.value is None for side in test.comparators)
+
+
+_NONE: set[str] = set()
+_SOMETHING = object()
+
+
+def _classes_asked_for(test: ast.expr, name: str) -> list[str]:
+    if not isinstance(test, ast.Call) or dotted(test.func) != "isinstance" or len(test.args) != 2:
+        return []
+    if dotted(test.args[0]) != name:
+        return []
+    asked = test.args[1]
+    return [last_name(item) for item in (asked.elts if isinstance(asked, ast.Tuple) else _either(asked))]
+
+
+def _either(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return [*_either(node.left), *_either(node.right)]
+    return [node]
+
+
+def _is_instance(value: Value, classes: frozenset[str]) -> bool | None:
+    """Whether a value is of one of some classes, as far as it and they are known."""
+    own = _KINDS.get(_kind(value))
+    if own is None:
+        return None
+    if own & classes:
+        return True
+    return False if classes <= _KNOWN else None
+
+
+def _kind(value: Value) -> str:
+    if isinstance(value, Collection) and isinstance(value.node, _DISPLAYS):
+        return value.kind
+    if isinstance(value, Constant):
+        return type(value.value).__name__
+    if isinstance(value, Result) and isinstance(value.callee, Function | Method):
+        return "generator"
+    return "function" if isinstance(value, Function) else ""
+
+
+_DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)
+_SIZED = frozenset("Iterable Sized Collection Container object".split())
+_KINDS: dict[str, frozenset[str]] = {
+    "list": _SIZED | {"list", "Sequence", "MutableSequence", "Reversible", "List"},
+    "tuple": _SIZED | {"tuple", "Sequence", "Reversible", "Tuple", "Hashable"},
+    "dict": _SIZED | {"dict", "Mapping", "MutableMapping", "Reversible", "Dict"},
+    "set": _SIZED | {"set", "Set", "AbstractSet", "MutableSet"},
+    "generator": frozenset("Generator GeneratorType Iterator Iterable Hashable object".split()),
+    "function": frozenset("Callable FunctionType LambdaType Hashable object".split()),
+    "str": _SIZED | {"str", "Sequence", "Reversible", "Hashable"},
+    "int": frozenset("int Number Integral Rational Real Complex Hashable object".split()),
+}
+_KNOWN = frozenset().union(*_KINDS.values()) | frozenset("bytes float bool ndarray Tensor Path PathLike Module".split())
+"""Classes of which it is known what is none of them."""
