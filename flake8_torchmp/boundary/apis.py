@@ -169,7 +169,8 @@ DATASET_MODULES = ("torchvision.datasets.", "torchaudio.datasets.", "torchtext.d
 
 HOLDERS = frozenset(
     "torch.utils.data.random_split builtins.map builtins.filter builtins.zip builtins.enumerate "
-    "collections.defaultdict functools.partial operator.truediv operator.add "
+    "collections.defaultdict functools.partial operator.truediv operator.add itertools.islice itertools.takewhile "
+    "itertools.dropwhile itertools.filterfalse itertools.starmap itertools.accumulate itertools.groupby "
     "torch.utils.data.dataset.random_split".split()
 )
 """Functions whose result keeps what they were given; a class (capital letter) is taken to keep its arguments."""

@@ -1,4 +1,4 @@
-"""Data that a class keeps for all its objects, as methods read it: `self.size` after `Images.size = 16`."""
+"""Data that a class keeps for all its objects, as methods read and change it: `self.size` after `Images.size = 16`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,74 @@ import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.semantics import attributes, classes
-from flake8_torchmp.semantics.calls import receiver_name
+from flake8_torchmp.semantics.calls import is_class_method, receiver_name
 from flake8_torchmp.semantics.nodes import dotted
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Class
 
 from .global_names import Global
-from .state import State
+from .state import COLLECTING, State
 
 
 def read_through_objects(scope: Scope, state: State) -> Iterator[tuple[ast.expr, Global]]:
     """The objects in a method through which it reads what its class keeps and its objects don't, with the class."""
-    owner, receiver = scope.enclosing_class(), receiver_name(scope)
-    if owner is None or owner.parent is None or not receiver:
+    receiver = receiver_name(scope)
+    for name, variable, cls in _kept(scope, state):
+        for read in scope.module.loads(name):
+            if not isinstance(read, ast.Attribute) or dotted(read.value) != receiver:
+                continue
+            if scope.module.scope_of(read).enclosing_function() is not scope or _has_own(cls, name, state):
+                continue
+            if state.is_in_class(read.value, variable):
+                yield read.value, variable
+
+
+def changed_through_objects(scope: Scope, state: State) -> Iterator[tuple[ast.AST, Global]]:
+    """Where a method adds to what its class keeps for all: `self.seen.append(x)`, `cls.total += 1`."""
+    if not scope.enclosing_class():
+        return
+    kept = None
+    for node, owner, attribute in _additions_in(scope):
+        if scope.module.scope_of(node).enclosing_function() is not scope:
+            continue
+        if kept is None:
+            kept = {name: (variable, cls) for name, variable, cls in _kept(scope, state)}
+        if attribute in kept:
+            variable, cls = kept[attribute]
+            if is_class_method(scope.node) or not isinstance(owner, ast.Name) or not _has_own(cls, attribute, state):
+                yield node, variable
+
+
+def _additions_in(scope: Scope) -> Iterator[tuple[ast.AST, ast.expr, str]]:
+    """What is added to an attribute of the own object or class: where, to whose attribute, and its name."""
+    module, receiver = scope.module, receiver_name(scope)
+    names = (receiver, f"{receiver}.__class__")
+    for change in module.changes.get(receiver, ()) if receiver else ():
+        target = change.target
+        if change.kind == "item" and isinstance(target, ast.Attribute) and dotted(target.value) in names:
+            yield change.node, target.value, target.attr
+        elif change.kind == "augmented" and isinstance(target, ast.Attribute) and _is_class(target.value, scope):
+            yield target, target.value, target.attr
+    for call in (call for name in COLLECTING if receiver for call in module.calls.get(name, ())):
+        kept = call.func.value if isinstance(call.func, ast.Attribute) else None
+        while isinstance(kept, ast.Subscript):
+            kept = kept.value
+        if isinstance(kept, ast.Attribute) and (dotted(kept.value) in names or _is_class(kept.value, scope)):
+            yield call, kept.value, kept.attr
+
+
+def _is_class(node: ast.expr, scope: Scope) -> bool:
+    """`type(self)`, `self.__class__`, or `cls` of a class method."""
+    receiver = receiver_name(scope)
+    if isinstance(node, ast.Call):
+        return dotted(node.func) == "type" and len(node.args) == 1 and dotted(node.args[0]) == receiver
+    return dotted(node) == (receiver if is_class_method(scope.node) else f"{receiver}.__class__")
+
+
+def _kept(scope: Scope, state: State) -> Iterator[tuple[str, Global, Class]]:
+    """What the classes of a method's object keep, with the class that does, and the class of the method."""
+    owner = scope.enclosing_class()
+    if owner is None or owner.parent is None or not receiver_name(scope):
         return
     cls = Class(owner, state.evaluator.frame_of(owner.parent))
     nearer: set[str] = set()
@@ -33,13 +88,7 @@ def read_through_objects(scope: Scope, state: State) -> Iterator[tuple[ast.expr,
                 binding.kind == "assign" and binding.value is not None for binding in bindings
             ):
                 continue
-            for read in scope.module.loads(name):
-                if not isinstance(read, ast.Attribute) or dotted(read.value) != receiver:
-                    continue
-                if scope.module.scope_of(read).enclosing_function() is not scope or _has_own(cls, name, state):
-                    continue
-                if state.is_in_class(read.value, variable):
-                    yield read.value, variable
+            yield name, variable, cls
 
 
 def _has_own(cls: Class, name: str, state: State) -> bool:

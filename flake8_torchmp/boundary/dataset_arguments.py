@@ -54,6 +54,17 @@ class DatasetArguments:
         for calls in list(module.calls.values()):
             for call in calls:
                 yield from self._of_call(call, module)
+        for call in module.calls_of("partial"):
+            if call.args and self._may_make_dataset(call.args[0], module):
+                yield from self._of_partial(call, module)
+
+    def _of_partial(self, call: ast.Call, module: Module) -> Iterator[DatasetArgument]:
+        """`partial(Images, "data")`: what is bound goes to each dataset, and the call may give the rest."""
+        frame = self.evaluator.frame_at(call, module)
+        bound = Arguments(call, frame)
+        bound.open_keywords = True
+        bound = bound.before(self.evaluator.argument_lists.without_first(self.evaluator.arguments(call, frame)))
+        yield from self._of_callees(self.evaluator.values(call.args[0], frame), bound, module)
 
     def _of_call(self, call: ast.Call, module: Module) -> Iterator[DatasetArgument]:
         if not self._may_make_dataset(call.func, module):

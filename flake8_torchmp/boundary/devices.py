@@ -47,7 +47,7 @@ def _device_given(evaluator: Evaluator, node: ast.Call, name: str, frame: Frame)
     """The device of `x.to(device)` and `torch.zeros(2, device=device)`, also in a dict: `torch.zeros(2, **options)`."""
     inner = evaluator.frame_in(frame.module.scope_of(node), frame)
     for keyword in node.keywords:
-        if keyword.arg == "device":
+        if keyword.arg in ("device", "map_location"):
             return Source(keyword.value, inner) if name != "device" else None
     if name == "to" and isinstance(node.func, ast.Attribute) and node.args:
         return Source(node.args[0], inner)

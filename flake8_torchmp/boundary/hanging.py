@@ -15,7 +15,6 @@ from flake8_torchmp.semantics.nodes import dotted
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
-    Constant,
     External,
     Function,
     Hop,
@@ -30,6 +29,7 @@ from flake8_torchmp.semantics.values import (
 )
 
 from . import apis, ecosystem
+from .dropped_state import Drops, is_reduced
 from .methods import mp_name
 from .repeats import Repeats
 
@@ -160,22 +160,23 @@ class Hangings:
             for inner in evaluator.returned(evaluator.frame(reduced.scope, None, reduced.closure, value)):
                 yield inner, ".__reduce__()"
             return
-        dropped: frozenset[str] = frozenset()
+        if is_reduced(evaluator, value.cls):
+            return
         state = classes.find_method(evaluator, value.cls, "__getstate__")
-        if state is not None:
-            if not _copies_attributes(state):
-                for inner in evaluator.returned(evaluator.frame(state.scope, None, state.closure, value)):
-                    yield inner, ".__getstate__()"
-                return
-            dropped = self._dropped(state, value)
+        if state is not None and not _copies_attributes(state):
+            for inner in evaluator.returned(evaluator.frame(state.scope, None, state.closure, value)):
+                yield inner, ".__getstate__()"
+            return
+        drops = Drops(evaluator, value)
         for extra in value.added_attributes():
-            if extra.attribute not in dropped:
+            if not drops(extra.attribute):
                 for inner in evaluator.of(extra.source):
                     yield inner, f".{extra.label}"
-        dropped = dropped.union(*map(attributes.cleared, classes.project_classes(evaluator, value.cls)))
+        dropped = frozenset[str]().union(*map(attributes.cleared, classes.project_classes(evaluator, value.cls)))
         dropped |= self._of_unstarted(value)
         for name in attributes.held_attributes(evaluator, value):
-            if name.partition(".")[0] in dropped:
+            attribute = name.partition(".")[0]
+            if attribute in dropped or drops(attribute):
                 continue
             for inner in self._attribute(value, name):
                 yield inner, f".{name}"
@@ -211,29 +212,6 @@ class Hangings:
             yield from stored
         elif classes.is_record(self.evaluator, value.cls):
             yield from attributes.field(self.evaluator, value, name)
-
-    def _dropped(self, state: Function, value: Instance) -> frozenset[str]:
-        """The attributes that a `__getstate__` leaves out or replaces: those it names."""
-        names: set[str] = set()
-        frame = self.evaluator.frame(state.scope, None, state.closure, value)
-        for node in ast.walk(state.node):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                names.add(node.value)
-            elif isinstance(node, ast.keyword):
-                names.add(node.arg or "")
-            elif isinstance(node, ast.Compare | ast.For | ast.comprehension):
-                tables = node.comparators if isinstance(node, ast.Compare) else [node.iter]
-                for table in tables:
-                    for found in (
-                        self.evaluator.values(table, frame) if isinstance(table, ast.Name | ast.Attribute) else ()
-                    ):
-                        names |= {
-                            str(item.value)
-                            for _, entry in self.evaluator.items(found)
-                            for item in self.evaluator.of(entry)
-                            if isinstance(item, Constant)
-                        }
-        return frozenset(names)
 
 
 WORKER_METHODS = frozenset(("__getitem__", "__getitems__", "__iter__", "__next__", "__setstate__", "run"))

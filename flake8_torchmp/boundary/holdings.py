@@ -14,7 +14,6 @@ from flake8_torchmp.semantics.values import (
     UNKNOWN,
     Class,
     Collection,
-    Constant,
     External,
     Function,
     Hop,
@@ -29,8 +28,8 @@ from flake8_torchmp.semantics.values import (
 )
 
 from . import apis
+from .dropped_state import Drops
 from .lifetimes import Lifetimes, Store
-from .openers import WRAPPERS
 from .repeats import Repeats
 
 DEEPEST = 5
@@ -125,7 +124,7 @@ class Holdings:
         return [value for _, source in made.arguments.all() for value in self.evaluator.of(source)]
 
     def _of_instance(self, held: Holding, value: Instance) -> Iterator[Holding]:
-        drops = _Drops(self.evaluator, value)
+        drops = Drops(self.evaluator, value)
         for attribute, stores in list(self.lifetimes.kept(value.cls).items()):
             dropped = held.is_dropped or drops(attribute)
             for store in stores:
@@ -183,62 +182,8 @@ class Holdings:
             yield value
 
 
-class _Drops:
-    """Which attributes do not go along when an object is pickled."""
-
-    def __init__(self, evaluator: Evaluator, value: Instance) -> None:
-        self.all = False
-        self.names: set[str] = set()
-        self.kept: set[str] | None = None
-        if classes.find_method(evaluator, value.cls, "__reduce__") or classes.find_method(
-            evaluator, value.cls, "__reduce_ex__"
-        ):
-            self.all = True
-            return
-        state = classes.find_method(evaluator, value.cls, "__getstate__")
-        if state is None:
-            return
-        copies = False
-        read: set[str] = set()
-        for node in ast.walk(state.node):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                self.names.add(node.value)
-            elif isinstance(node, ast.Attribute):
-                if isinstance(node.ctx, ast.Load):
-                    read.add(node.attr)
-                    copies = copies or node.attr in ("__dict__", "__getstate__")
-                else:
-                    self.names.add(node.attr)
-            elif isinstance(node, ast.keyword):
-                self.names.add(node.arg or "")
-            elif isinstance(node, ast.Name):
-                copies = copies or node.id in ("vars", "super")
-                self.all = self.all or node.id in ("isinstance", "hasattr", "callable")
-        frame = evaluator.frame(state.scope, None, state.closure, value)
-        for node in ast.walk(state.node):
-            if isinstance(node, ast.Compare | ast.For | ast.comprehension):
-                for table in node.comparators if isinstance(node, ast.Compare) else [node.iter]:
-                    self._add_table(evaluator, evaluator.values(table, frame) if _is_name(table) else ())
-        if not copies:
-            self.kept = read
-
-    def _add_table(self, evaluator: Evaluator, tables: tuple[Value, ...]) -> None:
-        for table in tables:
-            for _, source in evaluator.items(table):
-                self.names |= {str(item.value) for item in evaluator.of(source) if isinstance(item, Constant)}
-
-    def __call__(self, attribute: str) -> bool:
-        if self.kept is not None:
-            return attribute not in self.kept or self.all
-        return self.all or attribute in self.names
-
-
-def _is_name(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name | ast.Attribute)
-
-
 def _keeps(value: Result) -> bool:
     name = value.name.removesuffix("()")
-    if name in apis.NOT_HOLDERS or isinstance(value.callee, Member) or name in WRAPPERS:
+    if name in apis.NOT_HOLDERS or isinstance(value.callee, Member):
         return False
     return name in apis.HOLDERS or apis.is_dataset_name(name) or name in apis.LOADERS

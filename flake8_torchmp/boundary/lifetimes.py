@@ -338,6 +338,8 @@ class _Run:
         function = call.func
         if isinstance(function, ast.Attribute):
             owner = function.value
+            if dotted(function) == "os.close" and call.args:
+                owner = call.args[0]
             if function.attr in CLOSERS and isinstance(owner, ast.Attribute) and dotted(owner.value) == receiver:
                 self._clear(owner.attr, call)
                 return

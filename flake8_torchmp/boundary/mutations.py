@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import attributes, effects
 from flake8_torchmp.semantics.callers import MOST_MODULES
+from flake8_torchmp.semantics.calls import is_class_method, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import reaching
 from flake8_torchmp.semantics.module import Module
@@ -20,6 +21,7 @@ from flake8_torchmp.semantics.values import (
     External,
     Function,
     Instance,
+    Member,
     Method,
     ModuleValue,
     Value,
@@ -30,8 +32,12 @@ from .guards import is_guarded
 
 CHANGING = frozenset(
     "builtins.setattr builtins.delattr numpy.copyto numpy.put numpy.fill_diagonal random.shuffle numpy.random.shuffle "
-    "heapq.heappush heapq.heappop heapq.heapify bisect.insort".split()
+    "numpy.place numpy.putmask heapq.heappush heapq.heappop heapq.heapify heapq.heapreplace heapq.heappushpop "
+    "bisect.insort bisect.insort_left bisect.insort_right".split()
 )
+
+FILLED = frozenset(("out", "namespace"))
+"""Parameters of libraries for what they are to fill: `numpy.add(a, b, out=TABLE)`, `parse_args(namespace=OPTIONS)`."""
 
 
 class Mutation(NamedTuple):
@@ -70,6 +76,8 @@ class Mutations:
         if first is not None and first.kind == "assign" and isinstance(first.value, ast.Name):
             other = self.names.of_name(first.value, variable.module)  # `cfg = __C`
             yield from (m for m in self.of(other) if m.kind == "changed") if other is not None else ()
+        if first is not None and first.kind == "class":
+            yield from _by_class_methods(variable, first.node)
         codebase = self.evaluator.codebase
         paths = codebase.mentioning(variable.name, variable.module.path)
         for path in paths:
@@ -184,9 +192,14 @@ class Mutations:
         call = holder if isinstance(holder, ast.Call) else up(holder) if isinstance(holder, ast.keyword) else None
         if not isinstance(call, ast.Call) or call.func is reference:
             return
+        if isinstance(holder, ast.keyword) and holder.arg in FILLED:
+            yield Mutation(call, module, "changed")
+            return
         frame = self.evaluator.frame_at(call, module)
         for callee in self.evaluator.values(call.func, frame):
-            if isinstance(callee, External):
+            if isinstance(callee, Member) and callee.name == "shuffle":  # of a generator
+                is_changed = call.args[:1] == [reference]
+            elif isinstance(callee, External):
                 is_changed = callee.name in CHANGING and bool(call.args) and call.args[0] is reference
             else:
                 is_changed = self._changes_parameter(callee, call, reference, module)
@@ -265,3 +278,16 @@ def _is_placeholder(value: ast.expr | None) -> bool:
     if isinstance(value, ast.Dict):
         return not value.keys
     return isinstance(value, ast.Call) and not value.args and dotted(value.func) in ("dict", "list", "set", "tuple")
+
+
+def _by_class_methods(variable: Global, definition: Any) -> Iterator[Mutation]:
+    """`cls.size = size` in a class method."""
+    module = variable.module
+    for method in definition.body:
+        if not isinstance(method, ast.FunctionDef) or not is_class_method(method) or method.name.startswith("__"):
+            continue
+        scope = module.scopes[method]
+        for change in module.changes.get(receiver_name(scope), ()):
+            is_own = change.kind == "attribute" and isinstance(change.target, ast.Name)
+            if is_own and module.scope_of(change.target).enclosing_function() is scope:
+                yield Mutation(change.node, module, "changed", change.name)

@@ -79,6 +79,7 @@ OPENERS: dict[str, Opener] = {
     **_rows("tarfile.open tarfile.TarFile tarfile.TarFile.open", "archive", "extractfile fileobj"),
     **_rows("rarfile.RarFile py7zr.SevenZipFile libarchive.file_reader", "archive", "open"),
     **_rows("mmap.mmap", "memory map of a file", forks=True),
+    **_rows("os.open", "file descriptor", pickles=True),
     **_rows("socket.socket socket.create_connection socket.socketpair", "socket", "makefile", pickles=True),
     **_rows("http.client.HTTPConnection http.client.HTTPSConnection urllib.request.urlopen", "connection", "*"),
     **_rows("ftplib.FTP ftplib.FTP_TLS paramiko.SSHClient smtplib.SMTP telnetlib.Telnet", "connection", "open_sftp"),

@@ -37,6 +37,10 @@ DRAWING_METHODS = frozenset(
 )
 """What generators of Python and NumPy offer that draws."""
 
+CHOOSING = frozenset("choice choices permutation permuted shuffle sample randperm multinomial".split())
+NOISE = (DRAWING_METHODS | frozenset("rand_like randn_like randint_like bernoulli normal_ uniform_".split())) - CHOOSING
+"""Calls that draw numbers, from a generator or with one as an argument."""
+
 SEEDING_BY_ENTROPY = frozenset(("torch.seed", "torch.random.seed"))
 """Functions that seed without a seed; those of random and NumPy are the seeders too."""
 

@@ -87,6 +87,12 @@ class Restarts:
                 if isinstance(loop, ast.For) and statement in loop.body and isinstance(loop.iter, ast.Name):
                     yield _Taken(loop.iter, loop.iter)  # `for batch in loader: return batch`
 
+        for left in _left_at_once(module):
+            counted = isinstance(left.iter, ast.Call) and last_name(left.iter.func) == "enumerate" and left.iter.args
+            loader = left.iter.args[0] if isinstance(left.iter, ast.Call) and counted else left.iter
+            if isinstance(loader, ast.Name | ast.Attribute):
+                yield _Taken(loader, loader)
+
     def _taken(self, call: ast.Call, module: Module) -> _Taken | None:
         """`next(iter(loader))`, or `next(it)` right where `it = iter(loader)` was made."""
         if isinstance(call.func, ast.Attribute) and call.func.attr == "__next__":
@@ -132,7 +138,7 @@ class Restarts:
     def _iterates_loaders(self, loop: Loop, module: Module) -> bool:
         """A loop over epochs, which goes through a whole loader each time."""
         for node in ast.walk(loop):
-            if isinstance(node, ast.For) and node is not loop and not _is_part(node.iter):
+            if isinstance(node, ast.For) and node is not loop and not (_is_part(node.iter) or _ends_at_once(node)):
                 frame = self.evaluator.frame_at(node.iter, module)
                 iterated = [node.iter, *(node.iter.args if isinstance(node.iter, ast.Call) else ())]
                 if any(self._loader(v) for item in iterated for v in self.evaluator.values(item, frame)):
@@ -213,6 +219,24 @@ def _is_prepared(loader: ast.AST, made: ast.AST, loop: Loop) -> bool:
 
 def _names_in(node: ast.AST) -> set[str]:
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
+
+
+def _left_at_once(module: Module) -> Iterator[ast.For]:
+    """`for batch in loader: break` inside another loop."""
+    found: dict[ast.For, None] = {}
+    for scope in list(module.scopes.values()):
+        for binding in (binding for bindings in scope.bindings.values() for binding in bindings):
+            loop = up(binding.node) if binding.kind == "for" else None
+            while isinstance(loop, ast.Tuple | ast.List | ast.Starred):
+                loop = up(loop)
+            if isinstance(loop, ast.For) and _ends_at_once(loop) and _loop_around(loop) is not None:
+                found[loop] = None
+    yield from found
+
+
+def _ends_at_once(loop: ast.For) -> bool:
+    """Whether a loop is left at the end of its first round, whatever comes."""
+    return isinstance(loop.body[-1], ast.Break) and not any(isinstance(n, ast.Continue) for n in ast.walk(loop))
 
 
 def _is_part(iterated: ast.expr) -> bool:

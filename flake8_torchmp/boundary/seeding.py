@@ -14,7 +14,7 @@ from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS, conditions
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name, position
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name, position, up
 from flake8_torchmp.semantics.reach import Reach
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import (
@@ -60,7 +60,7 @@ class Seeds:
     def constant(self, worker: WorkerFunction, fixed: frozenset[str]) -> ast.Call | None:
         """The first call by which worker code seeds each worker alike; `fixed` are the parameters that are the same."""
         found = None
-        for seeding in self.of(worker.scope, makes=worker.kind != "dataset"):
+        for seeding in self._of_worker(worker):
             if not all(self.is_same(seed, worker, fixed) for seed in seeding.seeds):
                 return None  # seeded by who it is as well: that one counts
             if found is None and not self._is_chosen(seeding, worker):
@@ -70,7 +70,7 @@ class Seeds:
     def remedy(self, worker: WorkerFunction, module: Module) -> dict[str, str] | None:
         """What a fix has to know: the seeds of a function, and what it is given that differs between workers."""
         scope = worker.scope
-        seedings = self.of(scope, makes=worker.kind != "dataset")
+        seedings = self._of_worker(worker)
         places = [f"{s.lineno}:{s.col_offset}:{type(s).__name__}" for seeding in seedings for s in seeding.seeds]
         own = [p.name for p in parameters(scope.node).values() if p.kind == "positional"]  # type: ignore[arg-type]
         own = [name for name in own if name != receiver_name(scope)]
@@ -121,7 +121,7 @@ class Seeds:
                             found = (found or set()) | names
         return found
 
-    def of(self, scope: Scope, *, makes: bool = False) -> list[Seeding]:
+    def of(self, scope: Scope, *, makes: bool = False, for_samples: bool = False) -> list[Seeding]:
         """The calls of a function that seed, also through a function of the project, or that make a generator."""
         module = scope.module
         if isinstance(scope.node, ast.ClassDef):
@@ -129,10 +129,19 @@ class Seeds:
         found: list[Seeding] = []
         for node in body_nodes(scope.node, nested=False):
             if isinstance(node, ast.Call):
-                seeds = self._seeded_by(node, module, makes)
+                own = self._own_seeded_by(node, module) if makes and for_samples else ()
+                seeds = self._seeded_by(node, module, makes) or own
                 if seeds:
                     found.append(Seeding(node, seeds))
         return sorted(found, key=lambda item: position(item.call))
+
+    def _of_worker(self, worker: WorkerFunction) -> list[Seeding]:
+        """The seedings that count: for each sample one may make a generator alike to choose, but not to make noise."""
+        if worker.kind not in ("dataset", "collate"):
+            return self.of(worker.scope, makes=True)
+        scope, is_dataset = worker.scope, worker.kind == "dataset"
+        found = self.of(scope, makes=not worker.reached_from.endswith(ITERATION_METHODS), for_samples=True)
+        return [s for s in found if not _is_of_own(s.call, scope, any_maker=is_dataset) or _draws_noise(s.call, scope)]
 
     def seeds(self, scope: Scope) -> bool:
         """Whether a function seeds a global generator, be it with what the system gives: `numpy.random.seed()`."""
@@ -159,6 +168,13 @@ class Seeds:
             if isinstance(function, Function) and name != "<lambda>":
                 return self._handed_to(function, call, shift=isinstance(value, Method))
         return ()
+
+    def _own_seeded_by(self, call: ast.Call, module: Module) -> tuple[ast.expr, ...]:
+        """`torch.Generator().manual_seed(0)`."""
+        if last_name(call.func) != "manual_seed":
+            return ()
+        values = self.outline.values(call.func, self.outline.frame_at(call, module))
+        return tuple(call.args[:1]) if any(qualified(v) == "torch.Generator().manual_seed" for v in values) else ()
 
     def _handed_to(self, function: Function, call: ast.Call, *, shift: bool) -> tuple[ast.expr, ...]:
         """What a function of the project is given to seed with."""
@@ -407,6 +423,32 @@ class Seeds:
     def is_in_order(self, worker: WorkerFunction, shards: bool) -> bool:
         """Whether an iteration seeds to have one order in all workers, of which each takes its part."""
         return worker.kind == "dataset" and shards and worker.reached_from.endswith(ITERATION_METHODS)
+
+
+def _is_of_own(call: ast.Call, scope: Scope, *, any_maker: bool) -> bool:
+    """Whether a call makes a generator, or seeds one that is made there."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    is_made_here = isinstance(owner, ast.Call) or (isinstance(owner, ast.Name) and owner.id in scope.bindings)
+    name = last_name(call.func)
+    return (any_maker and name in random_sources.MAKER_NAMES) or (name == "manual_seed" and is_made_here)
+
+
+def _draws_noise(call: ast.Call, scope: Scope) -> bool:
+    """Whether what a function does with a generator made there is to draw numbers, and not to choose or to order."""
+    holder: ast.AST | None = up(call)
+    names = {last_name(target) for target in holder.targets} if isinstance(holder, ast.Assign) else set()
+    if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+        names.add(call.func.value.id)
+    uses = [call, *(node for name in names for node in scope.module.loads(name) if isinstance(node, ast.Name))]
+    drawn: set[str] = set()
+    for use in (use for use in uses if scope.module.scope_of(use).enclosing_function() is scope):
+        user = up(use)
+        drawing = up(user) if isinstance(user, ast.keyword) else user
+        if isinstance(drawing, ast.Attribute):
+            drawn.add(drawing.attr)
+        elif isinstance(drawing, ast.Call):
+            drawn.add(last_name(drawing.func))
+    return bool(drawn & random_sources.NOISE) and not drawn & random_sources.CHOOSING
 
 
 def _is_meant(worker: WorkerFunction) -> bool:

@@ -10,7 +10,7 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, last_name, up
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, last_name, mentions, up
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import (
     Class,
@@ -32,9 +32,9 @@ from .worker_taint import Taint, asks_for_info
 from .workers import Workers
 
 DEEPEST = 4
-WRAPPERS = frozenset(
-    "iter enumerate map filter zip islice chain from_iterable sorted reversed list tuple tqdm cycle batched".split()
-)
+OF_THE_FIRST = frozenset("iter next enumerate islice sorted reversed list tuple tqdm cycle batched".split())
+"""What goes over its first argument alone."""
+WRAPPERS = OF_THE_FIRST | frozenset("map filter zip chain from_iterable".split())
 ENDLESS = frozenset("range count repeat trange".split())
 STARTING = frozenset("open iter reader DictReader Reader scandir execute File TarFile connect".split())
 
@@ -62,14 +62,17 @@ class Sharding:
         iteration = classes.find_method(self.outline, cls, "__iter__")
         if iteration is None or self._is_abstract(cls, iteration) or self._is_set_from_outside(cls):
             return None
-        receiver = Instance(cls, None)
+        return self._whole_of(Instance(cls, None), iteration)
+
+    def _whole_of(self, owner: Instance, iteration: Function) -> Function | None:
+        """The function that yields everything where an object is iterated, be it by its `__next__`."""
         own = receiver_name(iteration.scope)
         if any(isinstance(r.value, ast.Name) and r.value.id == own for r in iteration.scope.returns):
-            following = classes.find_method(self.outline, cls, "__next__")
-            if following is None or self.knows(iteration.scope, receiver):
+            following = classes.find_method(self.outline, owner.cls, "__next__")
+            if following is None or self.knows(iteration.scope, owner):
                 return None
-            return iteration if self.whole(following, receiver) is not None else None
-        return self.whole(iteration, receiver)
+            return iteration if self.whole(following, owner) is not None else None
+        return self.whole(iteration, owner)
 
     def undivided(self, cls: Class) -> tuple[Function, dict[str, str]] | None:
         """The iteration to divide, with places in it: what is handed out whole, and what draws at random."""
@@ -208,16 +211,37 @@ class Sharding:
         values = self.evaluator.values(leaf, inner)
         if isinstance(leaf, (ast.Call, ast.Subscript, ast.List, ast.Tuple, *COMPREHENSIONS)):
             return any(self._shards_itself(value) for value in values)
-        return any(self._shards_itself(value) or _is_unseen(value) for value in values)
+        return any(self._shards_itself(value) or (_is_unseen(value) and not self._iterates(value)) for value in values)
+
+    def _iterates(self, value: Value) -> bool:
+        """Whether the project shows how something is iterated."""
+        return isinstance(value, Instance) and classes.find_method(self.outline, value.cls, "__iter__") is not None
 
     def _shards_itself(self, value: Value) -> bool:
         if isinstance(value, Instance):
-            if classes.find_method(self.outline, value.cls, "__iter__") is not None:
+            iteration = classes.find_method(self.outline, value.cls, "__iter__")
+            if iteration is not None and (self.is_iterable(value.cls) or self._is_abstract(value.cls, iteration)):
+                return True
+            if iteration is not None and self._may_be_given_part(value):
                 return True
             own = (classes.maker(self.outline, value.cls), classes.find_method(self.outline, value.cls, "__next__"))
-            return any(method is not None and self.knows(method.scope, value) for method in own)
+            if any(method is not None and self.knows(method.scope, value) for method in own):
+                return True
+            return iteration is not None and self._whole_of(value, iteration) is None
         name = qualified(value)
         return name.startswith(random_sources.OWN_STREAMS) or name.removesuffix("()") in apis.LOADERS
+
+    def _may_be_given_part(self, value: Instance) -> bool:
+        """Whether worker code makes an object of what it is given itself: the part of its worker, perhaps."""
+        made = value.arguments
+        function = made.frame.module.scope_of(made.call).enclosing_function() if made is not None else None
+        if made is None or function is None or function.name == "__init__" or not self.workers.runs(function):
+            return made is None
+        given = {name for name, bindings in function.bindings.items() if any(b.kind == "parameter" for b in bindings)}
+        given.discard(receiver_name(function))
+        return any(
+            mentions(source.node, given) or any(map(_is_unseen, self.evaluator.of(source))) for _, source in made.all()
+        )
 
     def _draws(self, function: Function, receiver: Value | None) -> bool:
         pending = [(function.scope, receiver)]
@@ -325,14 +349,16 @@ def _fillings(node: ast.AST, leaves: list[ast.expr], function: Function) -> list
     """What the loops go over in which the containers are filled that a yield hands out of: the rest of a buffer."""
     given = [getattr(node, "value", None), *leaves]
     names = {part.id for item in given if item is not None for part in ast.walk(item) if isinstance(part, ast.Name)}
-    return [
-        _iterable(loop)
-        for name in names
-        for change in function.scope.module.changes.get(name, ())
-        if function.scope.module.scope_of(change.node) is function.scope
-        for loop in _loops_around(change.node, function)
-        if isinstance(loop, ast.For)
-    ]
+    found: list[ast.expr] = []
+    for name in names:
+        assigned = [b.value for b in function.scope.bindings.get(name, ()) if b.kind == "assign"]
+        found += [v for v in assigned if isinstance(v, ast.Call) and last_name(v.func) in WRAPPERS]
+        for change in function.scope.module.changes.get(name, ()):
+            if function.scope.module.scope_of(change.node) is function.scope:
+                found += [_iterable(loop) for loop in _loops_around(change.node, function) if isinstance(loop, ast.For)]
+                taken = ast.walk(change.value) if change.value is not None else ()
+                found += [part for part in taken if isinstance(part, ast.Call) and last_name(part.func) == "next"]
+    return found
 
 
 def _iterable(loop: Any) -> ast.expr:
@@ -373,7 +399,8 @@ def _leaves(iterables: list[ast.expr]) -> Iterator[ast.expr]:
     """What is looped over in the end: `x` of `enumerate(map(f, x))`."""
     for node in iterables:
         if isinstance(node, ast.Call) and last_name(node.func) in WRAPPERS and node.args:
-            yield from _leaves(node.args[1:] if last_name(node.func) in ("map", "filter") else node.args)
+            given = node.args[1:] if last_name(node.func) in ("map", "filter") else node.args
+            yield from _leaves(given[:1] if last_name(node.func) in OF_THE_FIRST else given)
         elif isinstance(node, COMPREHENSIONS):
             yield from _leaves([generator.iter for generator in node.generators])
         elif isinstance(node, ast.Starred):

@@ -259,14 +259,16 @@ class State:
         return self.mutations.collects(up(holder), module)
 
     def gathered_in_class(self, node: ast.AST, variable: Global) -> str:
-        """The attribute of `Stats.total += 1` and `Stats.names.append(x)`, which a class keeps."""
+        """The attribute of `Stats.total += 1`, `Stats.names.append(x)` and `Stats.of[x] = y`, which a class keeps."""
         target: Any = node
         if isinstance(node, ast.Call):
             target = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr in COLLECTING else None
-        elif not isinstance(up(node), ast.AugAssign) and not _counts_on(node):
+        elif not isinstance(up(node), ast.AugAssign) and not _counts_on(node) and not isinstance(node, ast.Subscript):
             return ""
         while isinstance(target, ast.Attribute | ast.Subscript):
-            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+            if isinstance(target, ast.Attribute) and (
+                isinstance(target.value, ast.Name | ast.Call) or last_name(target.value) == "__class__"
+            ):
                 return target.attr if self.is_in_class(target.value, variable) else ""
             target = target.value
         return ""

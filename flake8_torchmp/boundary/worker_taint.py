@@ -254,6 +254,8 @@ class Taint:
         found: list[ast.expr] = []
         for cls in classes.project_classes(self.sharding.outline, self.receiver.cls):
             for change, method in attributes.stores(cls).get(node.attr, ()):
+                if method.name == "__init__" and not self.sharding.workers.runs(method):
+                    continue  # in the parent there is no worker to ask for
                 if change.value is not None:
                     found.append(change.value)
                     taint = Taint(self.sharding, Function(method, None), self.receiver)

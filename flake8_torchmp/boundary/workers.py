@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Frame, has_receiver, is_property, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
@@ -23,6 +23,7 @@ from .daemons import Daemons
 from .datasets import Datasets
 from .hanging import Hanging
 from .methods import StartMethods
+from .task_items import frames_of_tasks
 
 if TYPE_CHECKING:
     from .global_names import Global
@@ -386,6 +387,8 @@ class Workers:
     def _called_values(self, callee: ast.expr, frame: Frame, scope: Scope, receiver: Value | None) -> Sequence[Value]:
         """What a call runs; for `self.reader.read()`, by all that the object is made with where need be."""
         values = self.outline.values(callee, frame)
+        if isinstance(callee, ast.Attribute) and isinstance(callee.value, ast.Name):
+            return values if any(not isinstance(v, Unknown) for v in values) else self._of_task(callee, scope)
         if not isinstance(callee, ast.Attribute) or not isinstance(callee.value, ast.Attribute):
             return values
         is_own = isinstance(receiver, Instance) and dotted(callee.value.value) == receiver_name(scope)
@@ -393,6 +396,19 @@ class Workers:
             return values
         known = self.evaluator.frame(scope, None, self.evaluator.frame_of(scope).closure, receiver)
         return self.evaluator.values(callee, self.evaluator.frame_in(scope.module.scope_of(callee), known))
+
+    def _of_task(self, callee: ast.Attribute, scope: Scope) -> list[Value]:
+        """`job.run` where `pool.map(execute, jobs)` hands objects of the project to `execute(job)`."""
+        module = scope.module
+        if scope.parent is None or not scope.parent.is_module or not any("map" in name for name in module.calls):
+            return []
+        return [
+            method
+            for tasks in frames_of_tasks(self.crossings, scope, module)
+            for value in self.evaluator.values(callee.value, self.evaluator.frame_in(module.scope_of(callee), tasks[0]))
+            if isinstance(value, Instance)
+            for method in attributes.attribute(self.outline, Instance(value.cls, None), callee.attr)
+        ]
 
     def _run_implicitly(
         self, expression: ast.expr, names: Sequence[str], frame: Frame, receiver: Value | None

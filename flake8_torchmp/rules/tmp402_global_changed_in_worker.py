@@ -69,8 +69,8 @@ if __name__ == "__main__":
 ## What it does not see
 - Changes made where the source does not show it: by a method of an installed class whose effect is unknown, through
   `exec` or `setattr` with a computed name.
-- Attributes of classes that are set (`Meter.last = 1`) rather than counted up or appended to, or by another name than
-  the class's (`cls.total += 1`); attributes of the dataset itself are TMP403's.
+- Attributes of classes that are set (`Meter.last = 1`) rather than counted up or appended to; attributes of the
+  dataset itself are TMP403's.
 - A cache is not reported where worker code alone reads it: lazy initialisation once per process
   (`if X is None: X = open_it()`), a dict that is asked before it is filled, `functools.cache`. Each worker then does
   the work once for itself.
@@ -86,7 +86,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import chain
 
+from flake8_torchmp.boundary.class_state import changed_through_objects
 from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.workers import WorkerFunction
@@ -100,7 +102,8 @@ from . import rule
 @rule("TMP402", "global-changed-in-worker")
 def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
-        changed = [item for item in model.state.changed_by(worker.scope) if _is_state(*item, model)]
+        found = chain(model.state.changed_by(worker.scope), changed_through_objects(worker.scope, model.state))
+        changed = [item for item in found if _is_state(*item, model)]
         read = [item for item in model.state.names.read_by(worker.scope) if model.state.is_primitive(item[1])]
         if not (changed or read):
             continue

@@ -56,7 +56,7 @@ if __name__ == "__main__":
 ## What it does not see
 - Batches that are taken under a test such as `step % 100 == 0`, or once in a loop over epochs that goes through a whole
   loader: one start of workers more does not matter there.
-- Loops that leave an inner loop over the loader after its first batch.
+- Inner loops over the loader that are left early under a test.
 - Loaders that come from where the source does not show it.
 
 ## How to silence it
@@ -66,6 +66,7 @@ for the project `extend-ignore = TMP702` there, or their counterparts in the too
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
@@ -78,11 +79,12 @@ from . import rule
 @rule("TMP702", "workers-restarted-in-loop")
 def workers_restarted_in_loop(module: Module, model: Model) -> Iterator[Finding]:
     for restart in model.restarts.of(module):
+        taking = "next(iter(loader))" if isinstance(restart.node, ast.Call) else "leaving the loader after one batch"
         if restart.is_made_there:
             what = "a DataLoader made in the loop starts its workers for one batch"
         elif restart.has_workers:
-            what = "next(iter(loader)) in a loop starts all workers anew for each batch"
+            what = f"{taking} in a loop starts all workers anew for each batch"
         else:
-            what = "next(iter(loader)) in a loop gives the first batch each time"
+            what = f"{taking} in a loop gives the first batch each time"
         message = f"{what}: make one iterator before the loop, and renew it when it ends"
         yield model.finding("TMP702", message, restart.node, restart.module)

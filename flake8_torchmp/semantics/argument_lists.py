@@ -84,12 +84,13 @@ class ArgumentLists:
             self._derived[key] = rest, arguments, arguments
         return self._derived[key][0]
 
-    def operands(self, node: ast.BinOp, frame: Frame) -> Arguments:
+    def operands(self, node: ast.BinOp | ast.AugAssign, frame: Frame) -> Arguments:
         """The two sides of an operator, as the arguments of a call."""
         key = (id(node), id(frame))
         if key not in self._given:
             made = self._given[key] = Arguments(node, frame)
-            made.positional = [Source(node.left, frame), Source(node.right, frame)]
+            sides = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
+            made.positional = [Source(side, frame) for side in sides]
         return self._given[key]
 
     def no_arguments(self, node: ast.AST, frame: Frame) -> Arguments:

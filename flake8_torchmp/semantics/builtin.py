@@ -41,6 +41,7 @@ SAME = frozenset(
 )
 """Calls that give back their (last) argument, as far as we look."""
 
+CACHES = frozenset(("functools.lru_cache", "functools.cache"))
 COPIES = {
     "builtins.list": "list",
     "builtins.tuple": "tuple",
@@ -89,7 +90,10 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
     elif name == "builtins.getattr":
         yield from _getattr(evaluator, arguments)
     elif name in SAME and arguments.positional:
-        yield from evaluator.of(arguments.positional[-1])
+        for value in evaluator.of(arguments.positional[-1]):
+            yield Result(callee, arguments) if name in CACHES and isinstance(value, Constant) else value
+    elif name == "functools.reduce" and arguments.positional:
+        yield from _reduced(evaluator, callee, arguments)
     elif name in COPIES:
         yield from _copied(evaluator, COPIES[name], arguments)
     elif name in MAPPINGS:
@@ -135,6 +139,15 @@ def _partial(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
     rest = evaluator.argument_lists.without_first(arguments)
     for value in evaluator.of(source):
         yield Partial(value, rest)
+
+
+def _reduced(evaluator: Evaluator, callee: External | Member, arguments: Arguments) -> Iterator[Value]:
+    """What the function gives that puts two elements together."""
+    for value in evaluator.of(arguments.positional[0]):
+        if isinstance(value, Function):
+            yield from evaluator.returned(evaluator.frame(value.scope, None, value.closure, None))
+        else:
+            yield Result(callee, arguments)
 
 
 def _super(evaluator: Evaluator, arguments: Arguments) -> Value:

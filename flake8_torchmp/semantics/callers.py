@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import classes
+from .builtin import OPERATORS
 from .callees import may_run_project
 from .calls import Arguments, Frame, bound_to, made_by_class_methods
 from .module import Module
@@ -25,6 +26,7 @@ MOST_MODULES = 80
 """A name that more modules mention says nothing about its callers: they are not looked for."""
 MOST_DECORATED = 12
 """What a larger table holds says nothing of any one of its entries."""
+IN_PLACE = {f"__i{name[2:]}": operator for operator, name in OPERATORS.items()}
 UNSEEN = ast.expr()
 """An argument that only the callee's caller knows."""
 
@@ -67,6 +69,8 @@ class Callers:
                 yield arguments, Instance(cls, arguments)
             yield from self._super_inits(scope)
             return
+        if scope.name in IN_PLACE and scope.parent is not None and scope.parent.is_class:
+            yield from self._operating(scope, scope.parent)
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return
         for module in self._modules(scope.name, scope.module, "called"):
@@ -101,6 +105,22 @@ class Callers:
         holders = [(load, up(load)) for load in module.loads(target.id)]
         calls = [holder for load, holder in holders if isinstance(holder, ast.Call) and holder.func is load]
         return calls if len(calls) == len(holders) else []
+
+    def _operating(self, scope: Scope, owner: Scope) -> Iterator[tuple[Arguments, Value | None]]:
+        """`pipeline += step`, which runs `__iadd__`."""
+        for module in self._modules(owner.name, owner.module, "called"):
+            for change in [change for changes in module.changes.values() for change in changes]:
+                node = change.node
+                if not isinstance(node, ast.AugAssign) or not isinstance(node.op, IN_PLACE[scope.name]):
+                    continue
+                frame = self.evaluator.frame_at(node, module)
+                for value in self.evaluator.values(node.target, frame):
+                    if not isinstance(value, Instance):
+                        continue
+                    method = classes.find_method(self.evaluator, value.cls, scope.name)
+                    if method is not None and method.scope is scope:
+                        operands = self.evaluator.argument_lists.operands(node, frame)
+                        yield self.evaluator.argument_lists.without_first(operands), value
 
     def _handed_on(
         self, scope: Scope, names: Sequence[str], module: Module

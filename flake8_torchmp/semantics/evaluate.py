@@ -400,6 +400,8 @@ class Evaluator(Answers):
             yield from builtin.result(self, callee, arguments)
         elif isinstance(callee, Result) and callee.name in builtin.RECORD_MAKERS:
             yield Result(callee, arguments)
+        elif isinstance(callee, Result) and callee.name in builtin.CACHES and arguments.positional:
+            yield from self.of(arguments.positional[0])  # `lru_cache(maxsize=8)(f)`
         else:
             yield UNKNOWN
 

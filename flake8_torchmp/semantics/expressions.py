@@ -50,10 +50,17 @@ def _items_at(evaluator: Evaluator, node: ast.Subscript, frame: Frame) -> Iterat
                 if isinstance(method, Method):
                     inner = evaluator.frame(method.function.scope, None, method.function.closure, base)
                     yield from evaluator.returned(inner)
-        elif isinstance(base, Result):
+        elif isinstance(base, Result) or (isinstance(base, Member) and _is_by_name(evaluator, node.slice, frame)):
             yield Member(base, "[…]")
         else:
             yield UNKNOWN
+
+
+def _is_by_name(evaluator: Evaluator, index: ast.expr, frame: Frame) -> bool:
+    """`group["signal"]`, which is a part of the same thing, unlike `signal[:]`, which is what that holds."""
+    found = evaluator.values(index, frame) if isinstance(index, ast.Constant | ast.Name | ast.Attribute) else ()
+    texts = [isinstance(value, Constant) and isinstance(value.value, str) for value in found]
+    return isinstance(index, ast.JoinedStr) or (bool(texts) and all(texts))
 
 
 def _element_at(evaluator: Evaluator, base: Collection, index: ast.expr, frame: Frame) -> Iterator[Value]:
