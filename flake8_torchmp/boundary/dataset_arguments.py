@@ -38,8 +38,8 @@ class DatasetArgument(NamedTuple):
     source: Source
     module: Module
     line: int
-    joins: bool = False
-    """Whether the dataset is a library's, which joins paths and does not put texts together."""
+    cls: Class | None = None
+    """The dataset's class, unless it is a library's, which joins paths and does not put texts together."""
 
 
 class DatasetArguments:
@@ -138,16 +138,16 @@ class DatasetArguments:
             index = int(name) if name.isdigit() else None
             if self.paths.is_path_of_library(index, name):
                 text = callee.name.rpartition(".")[2]
-                yield DatasetArgument(text, "root" if index == 0 else name, source, module, _line(arguments), True)
+                yield DatasetArgument(text, "root" if index == 0 else name, source, module, _line(arguments))
 
     def _of_project(self, cls: Class, arguments: Arguments, module: Module) -> Iterator[DatasetArgument]:
         for name, source in self._given(cls, arguments):
             if self.paths.is_path_parameter(cls, name) and self._may_be_path(source):
-                yield DatasetArgument(cls.scope.name, name, source, module, _line(arguments))
+                yield DatasetArgument(cls.scope.name, name, source, module, _line(arguments), cls)
             for field in _fields_read(cls, name):
                 inner = _field_of(source, field)
                 if self.paths.is_path_parameter(cls, f"{name}.{field}") and self._may_be_path(inner):
-                    yield DatasetArgument(cls.scope.name, f"{name}.{field}", inner, module, _line(arguments))
+                    yield DatasetArgument(cls.scope.name, f"{name}.{field}", inner, module, _line(arguments), cls)
 
     def _may_be_path(self, source: Source) -> bool:
         """Whether an argument can be a relative path, as far as definitions alone tell."""

@@ -35,6 +35,7 @@ from .repeats import Repeats
 
 MOST_HANGING = 400
 MOST_STEPS = 500
+_ITERATORS = frozenset(f"builtins.{name}" for name in "map filter zip enumerate iter reversed".split())
 
 
 class Hanging(NamedTuple):
@@ -96,8 +97,8 @@ class Hangings:
         elif isinstance(value, Member):
             if value.name in ("value", "[…]") and isinstance(value.owner, Result) and _is_shared(value.owner):
                 return  # the number in a Value
-            if builtin.is_record(value.owner):
-                return  # a field of it
+            if builtin.is_record(value.owner) or (value.name == "[…]" and _is_iterator(value.owner)):
+                return  # a field of it; what has entries is no iterator any more
             if isinstance(value.owner, Result) and value.owner.name.removesuffix("()") in apis.LOADERS:
                 yield from self._of_loader(value.owner, value.name)
                 return
@@ -230,6 +231,10 @@ def _copies_attributes(state: Function) -> bool:
 def _copies(value: Value) -> bool:
     """Whether what is put into a library's object is read at once, and not kept."""
     return isinstance(value, Result) and value.name.startswith(apis.COPYING)
+
+
+def _is_iterator(value: Value) -> bool:
+    return isinstance(value, Result) and value.name in _ITERATORS
 
 
 def _tests_at(node: ast.AST) -> frozenset[tuple[int, bool]]:

@@ -29,6 +29,7 @@ from flake8_torchmp.semantics.values import (
 )
 
 _NAMING = re.compile(r"[\w.]")
+_STAND_IN = re.compile(r"(?i:dummy|placeholder|unused|none|null|tbd)(?:[_ -](?:string|str|path|file|dir|name))?$")
 _DRIVE = re.compile(r"^[A-Za-z]:[\\/]|^\\\\|^[a-z][a-z0-9+.-]*:")
 
 PATH_CLASSES = frozenset(
@@ -83,8 +84,11 @@ class Literal(NamedTuple):
 
 
 def is_relative(text: str) -> bool:
-    """Whether a text can be a path that begins at the current folder; `???` names no file, `a.tar::b.tar` two."""
-    if not _NAMING.search(text) or _DRIVE.match(text) or "::" in text:
+    """Whether a text can be a path that begins at the current folder.
+
+    `???` and `dummy_path` name no file, `a.tar::b.tar` two.
+    """
+    if not _NAMING.search(text) or _DRIVE.match(text) or _STAND_IN.match(text) or "::" in text:
         return False
     return not text.startswith(("/", "~", "$", "{", "%", "<", ":"))
 

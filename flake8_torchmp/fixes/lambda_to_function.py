@@ -3,7 +3,7 @@
 Safe where it captures nothing local. What it captures is filled in by functools.partial, and what reads the object of a
 method becomes a method: both unsafe, because a closure looks its names up when it is called. A lambda that only hands
 its arguments on to a function becomes that function, or a partial of it where it adds what it captures, and a lambda
-that has a name already becomes a `def` in its place.
+that has a name already becomes a `def` in its place. With it go those that the same name gets in other branches.
 Refused where captured names are bound again later, or where the lambda needs the class around it.
 """
 
@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Iterator
 from typing import Any
 
 from flake8_torchmp.findings import Repair
 from flake8_torchmp.semantics.nodes import last_name
 from flake8_torchmp.semantics.scopes import Scope
 
-from .change import Change, NotFixable
+from .change import Change, NotFixable, clash, combined
 from .document import Document, Documents
 from .layout import indented, is_about_lambda
 from .lifting import Lifting
@@ -41,7 +42,37 @@ def change(repair: Repair, documents: Documents) -> Change:
     if filled_in:
         name, values = filled_in
         return lifting.as_partial(name, values, f"the lambda became a partial of {name}")
-    return lifting.change("the lambda became the function {name}")
+    changed = lifting.change("the lambda became the function {name}")
+    return _with_other_branches(changed, document, outline, node) if changed.is_safe else changed
+
+
+def _with_other_branches(changed: Change, document: Document, outline: Outline, node: ast.Lambda) -> Change:
+    """What the same name is in the other branches of an `if` becomes a function with it, where that is as safe."""
+    for other in _in_other_branches(outline, node):
+        try:
+            beside = Lifting(document, other, {}).change("")
+        except NotFixable:
+            continue
+        if beside.is_safe and not clash(changed, beside):
+            changed = changed._replace(edits=tuple(combined([changed, beside])))
+    return changed
+
+
+def _in_other_branches(outline: Outline, node: ast.Lambda) -> Iterator[ast.Lambda]:
+    assign = outline.parents[node]
+    if not isinstance(assign, ast.Assign) or len(assign.targets) > 1:
+        return
+    branch: Any = outline.parents[assign]
+    while isinstance(outline.parents.get(branch), ast.If) and branch in getattr(outline.parents[branch], "orelse", ()):
+        branch = outline.parents[branch]
+    wanted = ast.dump(assign.targets[0])
+    while isinstance(branch, ast.If):
+        following = branch.orelse[0] if len(branch.orelse) == 1 and isinstance(branch.orelse[0], ast.If) else None
+        for other in [*branch.body, *(branch.orelse if following is None else ())]:
+            is_alike = isinstance(other, ast.Assign) and other is not assign and ast.dump(other.targets[0]) == wanted
+            if is_alike and isinstance(other.value, ast.Lambda):
+                yield other.value
+        branch = following
 
 
 def _handed_on(outline: Outline, node: ast.Lambda) -> str:

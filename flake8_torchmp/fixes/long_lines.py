@@ -1,4 +1,9 @@
-"""A statement of one line that edits made too long goes on in its last brackets, as formatters do it."""
+"""A line that edits made too long goes on in brackets, as formatters do it.
+
+A statement of one line goes on in its last ones, and so does a call that has a line for itself. Of a call that goes on
+already, the arguments of the line get a line each where they had one for all of them, and otherwise the last ones begin
+another line below the first.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,10 @@ import io
 import tokenize
 from collections.abc import Iterator, Sequence
 
+import libcst as cst
+
 from .change import Edit, applied
-from .document import Document
+from .document import Document, Span
 
 LONGEST = 120
 """What a line may have, unless the file has many that are longer."""
@@ -32,7 +39,7 @@ def broken_lines(document: Document, edits: Sequence[Edit]) -> Iterator[Edit]:
             continue
         moved = [edit._replace(start=edit.start - start, end=edit.end - start) for edit in inside]
         if len(applied(line, moved)) > LONGEST >= len(line):
-            yield from _broken(document, start, line, inside)
+            yield from list(_broken(document, start, line, inside)) or _spread(document, Span(start, end), inside)
 
 
 def _broken(document: Document, start: int, line: str, edits: list[Edit]) -> Iterator[Edit]:
@@ -67,3 +74,70 @@ def _last_opener(line: str) -> int:
         else:
             opened.pop()
     return len(line) - len(code) + opened[-1]
+
+
+def _spread(document: Document, line: Span, edits: list[Edit]) -> list[Edit]:
+    """The breaks between arguments of the outermost call that has the edits in several of them on the line."""
+    for call in document.nodes():
+        arguments = [document.span(argument) for argument in call.args] if isinstance(call, cst.Call) else []
+        here = [span for span in arguments if line.start <= span.start < line.end]
+        if len(here) < 2 or here[-1].end > line.end or not all(_is_inside(edit, here) for edit in edits):
+            continue
+        breaks = _each_apart(document, line, here) if here == arguments else []
+        breaks = breaks or _within(document, line, document.span(call), here)
+        breaks = breaks or _last_apart(document, line, arguments[0], here, edits)
+        text = applied(document.text[line.start : line.end], _from(line.start, [*edits, *breaks]))
+        return breaks if all(len(part) <= LONGEST for part in text.splitlines()) else []
+    return []
+
+
+def _is_inside(edit: Edit, spans: list[Span]) -> bool:
+    return any(span.start <= edit.start and edit.end <= span.end for span in spans)
+
+
+def _from(start: int, edits: list[Edit]) -> list[Edit]:
+    return [edit._replace(start=edit.start - start, end=edit.end - start) for edit in edits]
+
+
+def _each_apart(document: Document, line: Span, arguments: list[Span]) -> list[Edit]:
+    """All arguments stand on a line of their own, between the lines of the brackets."""
+    before = document.text[line.start : arguments[0].start]
+    behind = document.text[arguments[-1].end : line.end].strip()
+    if before.strip() or behind not in ("", ","):
+        return []
+    breaks = [_break(document, span, before) for span in arguments[1:]]
+    return breaks if behind else [*breaks, document.inserted(arguments[-1].end, ",")]
+
+
+def _within(document: Document, line: Span, call: Span, arguments: list[Span]) -> list[Edit]:
+    """A call that has its line for itself goes on between its brackets."""
+    text = document.text
+    before, behind = text[line.start : call.start], text[call.end : line.end].strip()
+    above = text[: line.start].rstrip()
+    is_alone = line.start <= call.start and call.end <= line.end and not before.strip() and behind in ("", ",")
+    if not is_alone or not above.endswith(("(", "[", "{", ",")):
+        return []
+    return [
+        document.inserted(arguments[0].start, document.newline + before + document.indent),
+        document.inserted(call.end - 1, document.newline + before),
+    ]
+
+
+def _last_apart(document: Document, line: Span, first: Span, here: list[Span], edits: list[Edit]) -> list[Edit]:
+    """A break before the first argument that ends too far on the right; what follows is below the call's first one."""
+    indent = " " * (first.start - document.line_start(first.start))
+    length = here[0].start - line.start
+    for span, following in zip(here, [*here[1:], None], strict=True):
+        inside = [edit for edit in edits if _is_inside(edit, [span])]
+        length += len(applied(document.text[slice(*span)], _from(span.start, inside)))
+        end = following.start if following else line.end
+        if length + len(document.text[span.end : end].rstrip()) > LONGEST and span != here[0]:
+            return [_break(document, span, indent)]
+        length += end - span.end
+    return []
+
+
+def _break(document: Document, span: Span, indent: str) -> Edit:
+    """The space before an argument becomes the end of its line."""
+    blank = len(document.text[: span.start]) - len(document.text[: span.start].rstrip(" \t"))
+    return Edit(document.path, span.start - blank, span.start, document.newline + indent)

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
+from flake8_torchmp import source
 from flake8_torchmp.findings import Repair
 from flake8_torchmp.semantics.nodes import DEFINITIONS, last_name, root_name
 
@@ -134,6 +135,25 @@ class Run:
             statement = statement.orelse[0]
         return False
 
+    def _imports_own(self, statement: ast.stmt) -> bool:
+        """Whether a statement imports a module of the project, whose code may do more than define."""
+        modules: list[str] = []
+        for part in ast.walk(statement):
+            if isinstance(part, ast.Import):
+                modules += [alias.name for alias in part.names]
+            elif isinstance(part, ast.ImportFrom):
+                modules.append("." * part.level + (part.module or ""))
+        path = os.path.abspath(self.document.path)
+        root, folder = str(source.project_root(path)), os.path.dirname(path)
+        folders = [folder]
+        while folder.startswith(root + os.sep):
+            folder = os.path.dirname(folder)
+            folders.append(folder)
+        tops = {module.partition(".")[0] for module in modules}
+        return "" in tops or any(
+            os.path.exists(os.path.join(folder, top + end)) for folder in folders for top in tops for end in ("", ".py")
+        )
+
     def is_plain(self, statement: ast.stmt) -> bool:
         """Whether a statement gives names to values, and does nothing else."""
         if isinstance(statement, ast.AnnAssign) and statement.value is None:
@@ -164,10 +184,12 @@ class Run:
         following = self.following(moved)
         needed = set().union(*(self.read(statement) | self._read_deep(statement) for statement in following))
         kept = [s for s in self.body if s not in following]
+        runs_project = False
         for statement in reversed(self.body[: self.index]):
             if self.stays(statement):
                 if isinstance(statement, ast.If):
                     break
+                runs_project = runs_project or self._imports_own(statement)
                 continue
             names = self.bound(statement)
             others = [s for s in kept if s not in moved and s is not statement]
@@ -175,8 +197,8 @@ class Run:
             if self.is_plain(statement):
                 if is_read or not names & needed or self._is_constant(statement):
                     continue
-            elif is_read or not (self._serves(statement, needed)):
-                break
+            elif is_read or runs_project or not self._serves(statement, needed):
+                break  # what is imported below may run code that has to find it done
             moved.insert(0, statement)
             needed |= self.read(statement) | self._read_deep(statement)
         while moved[0] is not self.first and self._is_settled(moved[0]):

@@ -138,7 +138,9 @@ class _Moving:
                 moved.add(id(statement))
         self._rename(moved)
         self.edits += self.going.edits()
-        end = document.line_after(document.span(self.method.body.children[-1]).end)
+        lines = [one for one in self.method.body.children if not isinstance(one, cst.EmptyLine) or one.comment]
+        last = document.span(lines[-1])
+        end = document.line_after(last.start if isinstance(lines[-1], cst.EmptyLine) else last.end)
         newline = "" if document.text[:end].endswith(("\n", "\r")) else document.newline
         self.edits.append(document.inserted(end, newline + "".join(properties)))
         self.edits += self.pickling.without(name, end)

@@ -49,17 +49,48 @@ def _said_before(node: cst.CSTNode, document: Document) -> str:
     line = next((item for item in lines if len(item.body) == 1), None)
     block = getattr(document.parent(line), "body", ()) if line is not None else ()
     before = next((one for one, other in pairwise(block) if other is line), None)
+    function = next((item.name.value for item in document.ancestors(node) if isinstance(item, cst.FunctionDef)), "")
+    place = f"{function}: " if function else ""
     said = before.body[-1] if isinstance(before, cst.SimpleStatementLine) else None
     told = said.value if isinstance(said, cst.Expr) else None
     if isinstance(told, cst.Call) and _last(told.func) in TELLING:
         texts = [argument.value for argument in told.args if argument.keyword is None]
-        if len(texts) == 1 and isinstance(texts[0], cst.BaseString):
+        if len(texts) == 1 and _is_text(texts[0]):
             return document.code(texts[0])
+        keywords = {argument.keyword.value for argument in told.args if argument.keyword is not None}
+        if _last(told.func) == "print" and keywords <= {"file", "flush"} and _is_joinable(texts):
+            return _joined(texts, place, document)
     call = node.exc if isinstance(node, cst.Raise) else node
     code = call.args[0].value if isinstance(call, cst.Call) and call.args else None
-    function = next((item.name.value for item in document.ancestors(node) if isinstance(item, cst.FunctionDef)), "")
-    place = f"{function}: " if function else ""
     return f'"{place}exit code {document.code(code)}"' if code is not None else f'"{place}the worker stopped"'
+
+
+def _is_text(value: cst.BaseExpression) -> bool:
+    """A text, also with something put into it: `"no label in {}".format(path)`."""
+    if isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute) and value.func.attr.value == "format":
+        return isinstance(value.func.value, cst.BaseString)
+    if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Modulo):
+        return isinstance(value.left, cst.BaseString)
+    return isinstance(value, cst.BaseString)
+
+
+def _is_joinable(values: list[cst.BaseExpression]) -> bool:
+    texts = [value for value in values if isinstance(value, cst.SimpleString)]
+    is_plain = all(isinstance(value, cst.SimpleString | cst.Name | cst.Attribute) for value in values)
+    is_alike = all(len(text.quote) == 1 and text.quote == texts[0].quote and not text.prefix for text in texts)
+    return bool(values) and is_plain and is_alike
+
+
+def _joined(values: list[cst.BaseExpression], place: str, document: Document) -> str:
+    """What `print` makes of plain texts and names: `f"no label in {path}"`."""
+    quote, parts = '"', []
+    for value in values:
+        if isinstance(value, cst.SimpleString):
+            quote, place = value.quote, ""
+            parts.append(value.raw_value.replace("{", "{{").replace("}", "}}"))
+        else:
+            parts.append(f"{{{document.code(value)}}}")
+    return f"f{quote}{place}{' '.join(parts)}{quote}"
 
 
 def _last(function: cst.BaseExpression) -> str:

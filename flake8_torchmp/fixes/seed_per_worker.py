@@ -21,6 +21,8 @@ from .change import Change, Edit, NotFixable
 from .document import Document, Documents
 from .outline import outline_of
 
+MOST_RANKS = 1000
+"""Beside a rank the id of a worker counts this often: worker 1 of rank 0 is not worker 0 of rank 1."""
 OF_WORKER = {"loader": ("torch", "initial_seed"), "process": ("os", "getpid")}
 
 
@@ -127,6 +129,8 @@ class _Seeds:
             return f"({self._with(node.left, part)}) % {self.outline.code(node.right)}"
         if isinstance(node, ast.Constant) and node.value == 0:
             return part
+        if self.where == "loader" and any("rank" in word for word in _words(node)):
+            part = f"{MOST_RANKS} * {part}"
         plain = ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript
         if isinstance(node, plain) or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)):
             return f"{code} + {part}"
@@ -149,10 +153,8 @@ class _Seeds:
         node: Any = self.call
         while node is not self.function:
             node = self.outline.parents[node]
-            if isinstance(node, ast.If):
-                words = [dotted(n) for n in ast.walk(node.test) if isinstance(n, ast.Name | ast.Attribute)]
-                if any(word.rpartition(".")[2] == name for word in words):
-                    return True
+            if isinstance(node, ast.If) and name in _words(node.test):
+                return True
         return False
 
     def _drop(self) -> None:
@@ -174,6 +176,10 @@ class _Seeds:
             begin = self.outline.line_start(self.outline.start(statement))
             end = self.document.line_after(self.outline.end(statement))
             self.edits.append(Edit(self.document.path, begin, end, ""))
+
+
+def _words(node: ast.AST) -> list[str]:
+    return [dotted(part).rpartition(".")[2] for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute)]
 
 
 def _may_be_none(arguments: ast.arguments, name: str) -> bool:

@@ -38,17 +38,24 @@ def change(repair: Repair, documents: Documents) -> Change:
 def _walked(document: Document, node: cst.Call) -> Change:
     """The folders and files are sorted at each level: `dirs.sort()` decides where the walk goes next."""
     loop = document.parent(node)
+    if isinstance(loop, cst.CompFor) and isinstance(loop.target, cst.Name) and _last(node.func) == "walk":
+        return _walked_inside(document, node, loop, f"{loop.target.value}[2]")
     if not isinstance(loop, cst.For | cst.CompFor) or not isinstance(loop.target, cst.Tuple):
         raise NotFixable("os.walk has an order at each level, and no loop takes it apart")
     names = [element.value.value for element in loop.target.elements if isinstance(element.value, cst.Name)]
     if len(names) != 3 or any(argument.keyword is not None for argument in node.args) or len(node.args) > 1:
         raise NotFixable("os.walk has an order at each level: sort the folders and files inside the loop")
     if isinstance(loop, cst.CompFor):
-        inner = [one for one in document.nodes(loop) if isinstance(one, cst.CompFor) and one is not loop]
-        edits = [document.replaced(node, f"sorted({document.code(node)})")]
-        edits += [document.replaced(o.iter, f"sorted({names[2]})") for o in inner if document.code(o.iter) == names[2]]
-        return Change(tuple(edits), True, "the walk is sorted")
+        return _walked_inside(document, node, loop, names[2])
     return _walked_by_loop(document, node, loop, names)
+
+
+def _walked_inside(document: Document, node: cst.Call, loop: cst.CompFor, files: str) -> Change:
+    """A comprehension goes through the folders by their names, and through the files of each."""
+    inner = [one for one in document.nodes(loop) if isinstance(one, cst.CompFor) and one is not loop]
+    edits = [document.replaced(node, f"sorted({document.code(node)})")]
+    edits += [document.replaced(one.iter, f"sorted({files})") for one in inner if document.code(one.iter) == files]
+    return Change(tuple(edits), True, "the walk is sorted")
 
 
 def _walked_by_loop(document: Document, node: cst.Call, loop: cst.For, names: list[str]) -> Change:

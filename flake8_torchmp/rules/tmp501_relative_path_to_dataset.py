@@ -100,6 +100,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.joining import only_joins
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
@@ -123,6 +124,10 @@ def relative_path_to_dataset(module: Module, model: Model) -> Iterator[Finding]:
             repair = None
             if literal.kind != "pure":
                 shared = "yes" if model.codebase.importers(literal.module.path) else "no"
-                notes = {"kind": literal.kind, "is_shared": shared, "joins": "yes" if given.joins else "no"}
+                notes = {"kind": literal.kind, "is_shared": shared, "joins": "yes"}
+                if given.cls is not None:
+                    has_slash = literal.text.endswith("/")
+                    is_joined = has_slash and only_joins(model.evaluator, given.cls, given.parameter, given.module)
+                    notes["joins"] = given.dataset if is_joined else "no"
                 repair = model.repair("absolute_path", literal.node, literal.module, **notes)
             yield model.finding("TMP501", message, literal.node, literal.module, way, repair=repair)

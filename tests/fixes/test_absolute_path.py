@@ -22,7 +22,10 @@ class Texts(Dataset):
 SAFE = {
     'texts = Texts("data/train")\n': 'texts = Texts(os.path.abspath("data/train"))\n',
     'texts = Texts(root="data" "/train")  # é\n': 'texts = Texts(root=os.path.abspath("data" "/train"))  # é\n',
-    'texts = Texts("data/")\n': 'texts = Texts(os.path.abspath("data/") + "/")\n',
+    'texts = Texts("data/")\n': 'texts = Texts(os.path.abspath("data/"))\n',
+    'texts = Texts("data/")\nprint(texts.root + "log")\n': (
+        'texts = Texts(os.path.abspath("data/") + "/")\nprint(texts.root + "log")\n'
+    ),
     'digits = torchvision.datasets.MNIST("data/")\n': 'digits = torchvision.datasets.MNIST(os.path.abspath("data/"))\n',
     'texts = Texts(Path("data"))\n': 'texts = Texts(Path("data").resolve())\n',
     'texts = Texts(Path("data") / "train")\n': 'texts = Texts((Path("data") / "train").resolve())\n',
@@ -43,10 +46,52 @@ def test_safe(before: str) -> None:
     assert mended_text(after) == after
 
 
+BRANCHES = """\
+import os
+NAME = "small"
+if NAME == "large":
+    size = 2
+    root = "data/large/"
+elif NAME == "small":
+    root = {small}
+else:
+    root = {other}
+texts = Texts(root)
+"""
+
+
+def test_the_other_branches_of_a_choice_are_alike() -> None:
+    text = HEAD + BRANCHES.format(small='"data/small"', other='"data/tiny"')
+    after = HEAD + BRANCHES.format(small='os.path.abspath("data/small")', other='os.path.abspath("data/tiny")')
+    assert mended_text(text, unsafe=True) == after.replace('"data/large/"', 'os.path.abspath("data/large/") + "/"')
+
+
+JOINING = HEAD.replace('f"{self.root}/{index}.txt"', "{opened}")
+SLASHES = {
+    'os.path.join(self.root, f"{index}.txt")': "",
+    'f"{self.root}/{index}.txt"': "",
+    'self.root + "/0.txt"': "",
+    "Path(self.root) / str(index)": "",
+    'f"{self.root}{index}.txt"': ' + "/"',
+    'self.root + "0.txt"': ' + "/"',
+}
+
+
+@pytest.mark.parametrize("opened", SLASHES)
+def test_a_slash_at_the_end_stays_where_it_is_needed(opened: str) -> None:
+    slash, head = SLASHES[opened], "import os\n" + JOINING.replace("{opened}", opened)
+    text = head + 'texts = Texts(root="data/")\n'
+    assert mended_text(text) == head + f'texts = Texts(root=os.path.abspath("data/"){slash})\n'
+    text = head + 'PLACE = "data/"\ntexts = Texts(PLACE)\n'
+    assert mended_text(text) == head + f'PLACE = os.path.abspath("data/"){slash}\ntexts = Texts(PLACE)\n'
+    text += "prepare(PLACE)\n"
+    assert 'PLACE = os.path.abspath("data/") + "/"\n' in mended_text(text)
+
+
 UNSAFE = {
     "joined elsewhere": 'import os\nROOT = "data/train"\ntexts = Texts(ROOT)\nlog = os.path.join("logs", ROOT)\n',
     "in a text": 'ROOT = "data/train"\ntexts = Texts(ROOT)\nprint(f"logs/{ROOT}")\n',
-    "a default": 'def make(root="data/train"):\n    return Texts(root)\nmake()\n',
+    "a default": 'def make(root="data/train"):\n    return Texts(root or ROOT)\nmake()\n',
     "in a table": 'ROOTS = {"train": "data/train"}\ntexts = Texts(ROOTS["train"])\n',
 }
 
@@ -72,3 +117,31 @@ def test_a_constant_that_other_modules_import() -> None:
 def test_the_function_that_is_imported_already() -> None:
     text = f'from os.path import abspath\n{HEAD}texts = Texts("data/train")\n'
     assert mended_text(text) == text.replace('"data/train"', 'abspath("data/train")')
+
+
+PARAMETERS = {
+    'def make(root="data/train"):\n    """All."""\n    # first\n    return Texts(root)\nmake()\n': (
+        'def make(root="data/train"):\n    """All."""\n    root = os.path.abspath(root)\n    # first\n'
+        "    return Texts(root)\nmake()\n"
+    ),
+    "class Two(Dataset):\n    def __init__(self, root='data'):\n        super().__init__()\n"
+    "        root = os.path.join(root, 'x')\n        self.names = os.listdir(root)\nTwo()\n": (
+        "class Two(Dataset):\n    def __init__(self, root='data'):\n        super().__init__()\n"
+        "        root = os.path.abspath(root)\n        root = os.path.join(root, 'x')\n"
+        "        self.names = os.listdir(root)\nTwo()\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("before", PARAMETERS)
+def test_a_parameter_is_made_absolute_where_the_function_begins(before: str) -> None:
+    text = "import os\n" + HEAD + before
+    assert mended_text(text, only="TMP501") == text
+    assert mended_text(text, unsafe=True, only="TMP501") == "import os\n" + HEAD + PARAMETERS[before]
+
+
+@pytest.mark.parametrize("use", ["root / 'x'", "root.joinpath('x')", "root if root is not None else ROOT"])
+def test_a_parameter_that_may_be_no_text_keeps_its_type(use: str) -> None:
+    text = HEAD + f"import os\nROOT = '/data'\ndef make(root='data/train'):\n    use({use})\n"
+    text += "    return Texts(root)\nmake()\n"
+    assert "root=os.path.abspath('data/train')" in mended_text(text, unsafe=True)

@@ -98,7 +98,7 @@ def test_a_function_is_imported_as_the_others_are() -> None:
 def test_processors() -> None:
     text = (
         "import os\n\nimport torch\nfrom torch.utils.data import DataLoader, TensorDataset\n\n"
-        "loader = DataLoader(TensorDataset(torch.arange(2)), num_workers=os.cpu_count())\n"
+        "loader = DataLoader(TensorDataset(torch.arange(2)),\n                    num_workers=os.cpu_count())\n"
     )
     assert mended_text(text, only="TMP905") == text
     usable = 'len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()'
@@ -117,7 +117,7 @@ def test_processors() -> None:
 def test_processors_of_the_targets(settings: Settings, usable: str) -> None:
     text = (
         "import os\n\nimport torch\nfrom torch.utils.data import DataLoader, TensorDataset\n\n"
-        "loader = DataLoader(TensorDataset(torch.arange(2)), num_workers=os.cpu_count())\n"
+        "loader = DataLoader(TensorDataset(torch.arange(2)),\n                    num_workers=os.cpu_count())\n"
     )
     after = mended({"main.py": text}, True, "TMP905", settings).files["main.py"]
     assert after == text.replace("os.cpu_count()", usable)

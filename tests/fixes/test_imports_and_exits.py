@@ -98,7 +98,20 @@ def main():
         ),
         (
             'print("bad:", number)\n        sys.exit(1)',
-            'print("bad:", number)\n        raise RuntimeError("half: exit code 1")',
+            'print("bad:", number)\n        raise RuntimeError(f"bad: {number}")',
+        ),
+        ("print(number)\n        sys.exit(1)", 'print(number)\n        raise RuntimeError(f"half: {number}")'),
+        (
+            'print("bad:", number / 2)\n        sys.exit(1)',
+            'print("bad:", number / 2)\n        raise RuntimeError("half: exit code 1")',
+        ),
+        (
+            'print("{} has no half".format(number))\n        sys.exit(1)',
+            'print("{} has no half".format(number))\n        raise RuntimeError("{} has no half".format(number))',
+        ),
+        (
+            'print("%s has no half" % number)\n        sys.exit(1)',
+            'print("%s has no half" % number)\n        raise RuntimeError("%s has no half" % number)',
         ),
     ],
 )

@@ -624,3 +624,37 @@ def test_what_hands_captures_on_is_a_partial() -> None:
     for call in ("collate(rows, fill + 1)", "collate(fill, rows)", "collate(rows, rows)", "collate(rows, *fill)"):
         after = mended_text(before.format(call), unsafe=True, only="TMP301")
         assert "partial(collate" not in after and "\n\n\ndef _" in after
+
+
+BRANCHES = """\
+import numpy as np
+from torch.utils.data import DataLoader, Dataset
+{functions}
+
+class Draws(Dataset):
+    def __init__(self, kind):
+        if kind == "one":
+            self.draw = {one}
+        elif kind == "own":
+            self.draw = lambda: kind
+        else:
+            self.draw = {other}
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        return self.draw()
+
+
+if __name__ == "__main__":
+    list(DataLoader(Draws({kind}), num_workers=1))
+"""
+
+
+@pytest.mark.parametrize("kind", ["'one'", "input()"])
+def test_lambdas_of_other_branches_go_along(kind: str) -> None:
+    lambdas = {"one": "lambda: 1", "other": "lambda: np.random.uniform()", "functions": ""}
+    after = mended_text(BRANCHES.format(kind=kind, **lambdas))
+    functions = "\n\ndef _draw():\n    return 1\n\n\ndef _uniform():\n    return np.random.uniform()\n"
+    assert after == BRANCHES.format(kind=kind, one="_draw", other="_uniform", functions=functions)

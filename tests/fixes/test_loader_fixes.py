@@ -35,6 +35,9 @@ def test_listing_is_sorted(listing: str) -> None:
 
 
 WALKED = {
+    "[os.path.join(x[0], f) for x in os.walk(root) for f in x[2]]": (
+        "[os.path.join(x[0], f) for x in sorted(os.walk(root)) for f in sorted(x[2])]"
+    ),
     "[os.path.join(d, f) for d, _, names in os.walk(root) for f in names]": (
         "[os.path.join(d, f) for d, _, names in sorted(os.walk(root)) for f in sorted(names)]"
     ),

@@ -37,6 +37,39 @@ def test_it_goes_on_in_its_brackets(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            f"with Pool(\n    2, listed({LONG[:80]}), *more, key='value'\n) as pool:\n    pass\n",
+            (
+                f"with Pool(\n    2,\n    sorted(listed({LONG[:80]})),\n    *more,\n    key='value',\n"
+                ") as pool:\n    pass\n"
+            ),
+        ),
+        (
+            f"pool = Pool(2, listed({LONG[:80]}), key='value',\n            other=1)\n",
+            f"pool = Pool(2, sorted(listed({LONG[:80]})),\n            key='value',\n            other=1)\n",
+        ),
+        (
+            f"pool = Pool(2,\n            1, listed({LONG[:90]}))\n",
+            f"pool = Pool(2,\n            1,\n            sorted(listed({LONG[:90]})))\n",
+        ),
+        (
+            f"run(\n    Pool(2, listed({LONG[:80]}), key='value'),\n    True,\n)\n",
+            f"run(\n    Pool(\n        2, sorted(listed({LONG[:80]})), key='value'\n    ),\n    True,\n)\n",
+        ),
+        (
+            f"f(Pool(key='value', listed=listed({LONG[:80]}),), [\n    1\n])\n",
+            f"f(Pool(key='value',\n       listed=sorted(listed({LONG[:80]})),), [\n    1\n])\n",
+        ),
+    ],
+)
+def test_arguments_of_a_call_that_goes_on_get_lines(before: str, after: str) -> None:
+    call = before[before.rindex("listed(") : before.index(")", before.rindex("listed(")) + 1]
+    assert edited(before, call, f"sorted({call})") == after
+
+
+@pytest.mark.parametrize(
     "before",
     [
         f"x = [listed({LONG[:50]})]\n",

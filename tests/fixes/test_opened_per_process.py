@@ -101,6 +101,20 @@ def test_several_lines() -> None:
     assert fixed(before) == after.replace("h5py.File(self.path, 'r')", call)
 
 
+def test_a_comment_ends_the_method() -> None:
+    before = f"""{HEAD}    def __init__(self, path):
+        self.data = h5py.File(path)
+        self.path = path
+        # self.check()
+{REST}"""
+    after = f"""{HEAD}    def __init__(self, path):
+        self._data_path = path
+        self.path = path
+        # self.check()
+{PROPERTY.format(name="data", bare="data", call="h5py.File(self._data_path)")}{STATE.format()}{REST}"""
+    assert fixed(before) == after
+
+
 def test_two_imports_are_one_group() -> None:
     text = f"""{HEAD.removeprefix("import os" + chr(10) * 2)}    def __init__(self, path):
         self.file = h5py.File(path, "r")

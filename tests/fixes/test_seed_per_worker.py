@@ -23,6 +23,7 @@ loader = DataLoader(range(4), num_workers=2, worker_init_fn={handed})
 OF_LOADER = [
     ("def seed(i):\n    random.seed(SEED)", "seed", "random.seed(SEED + i)"),
     ("def seed(i):\n    random.seed(a=0)", "seed", "random.seed(a=i)"),
+    ("def seed(rank, i):\n    random.seed(rank + SEED)", "partial(seed, 1)", "random.seed(rank + SEED + 1000 * i)"),
     ("def seed(i):\n    random.seed(SEED * 2)", "seed", "random.seed((SEED * 2) + i)"),
     ("def seed(i):\n    np.random.seed(SEED % 7)", "seed", "np.random.seed((SEED + i) % 7)"),
     ("def seed(base, i):\n    random.seed(base)", "partial(seed, 5)", "random.seed(base + i)"),
