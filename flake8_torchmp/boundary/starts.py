@@ -87,6 +87,7 @@ class Starts:
                 continue
             if any(isinstance(a, ast.GeneratorExp) and self._is_put_aside(a, module) for a in ancestors(node)):
                 continue
+            self.evaluator.steps = 0  # what is hard to follow must not hide the rest
             inner = self.evaluator.frame_in(module.scope_of(node), frame)
             start = self._reading(node, inner) if isinstance(node, ast.Attribute) else self.of_node(node, inner, 0)
             if start is not None:

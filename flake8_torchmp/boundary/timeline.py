@@ -515,7 +515,17 @@ def _is_unkept_pool(node: ast.AST, module: Module) -> bool:
     scope = module.scope_of(node)
     if not isinstance(target, ast.Name) or target.id in scope.global_names:
         return False
-    return all(isinstance(up(load), ast.Attribute) for load in module.loads(target.id) if isinstance(load, ast.Name))
+    loads = [load for load in module.loads(target.id) if isinstance(load, ast.Name)]
+    around = scope.enclosing_function()
+    return all(isinstance(up(load), ast.Attribute) or not _is_inside(module.scope_of(load), around) for load in loads)
+
+
+def _is_inside(scope: Scope, function: Scope | None) -> bool:
+    """Whether a scope is part of a function, perhaps of one inside it."""
+    inner: Scope | None = scope.enclosing_function()
+    while inner is not None and inner is not function:
+        inner = inner.parent.enclosing_function() if inner.parent is not None else None
+    return inner is function
 
 
 def _module_of(value: Value) -> Module | None:

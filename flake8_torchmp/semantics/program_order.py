@@ -7,7 +7,7 @@ does not count on a way whose tests contradict those under which it was made. A 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from . import classes
@@ -282,6 +282,7 @@ class Walk:
 
     def _try(self, node: Any, frame: Frame, state: State) -> State | None:
         last = node.body[-1]
+        left = self._left_so_far()
         self._tries.append(([state], last.value if isinstance(last, ast.Expr) else None))
         self.caught.append(set(caught_around(node.body[0])))
         after = self._block(node.body, frame, state)
@@ -291,6 +292,8 @@ class Walk:
             after = self._block(node.orelse, frame, after)
         found = [after, *(self._block(handler.body, frame, reached) for handler in node.handlers)]
         joined = _join(found)
+        if node.finalbody:
+            self._on_the_way_out(left, lambda state: self._block(node.finalbody, frame, state))
         if joined is None and reached is not None:
             self._block(node.finalbody, frame, reached)
             return None
@@ -301,13 +304,26 @@ class Walk:
             state = self._expression(item.context_expr, frame, state)
             state = self._by_method(item.context_expr, "__enter__", frame, state)
         self.caught.append(set(caught_around(node.body[0])))
+        left = self._left_so_far()
         after = self._block(node.body, frame, state)
         self.caught.pop()
-        if after is None:
-            return None
+        self._on_the_way_out(left, lambda state: self._exit(node, frame, state))
+        return self._exit(node, frame, after) if after is not None else None
+
+    def _exit(self, node: ast.With | ast.AsyncWith, frame: Frame, state: State) -> State:
         for item in node.items:
-            after = self._by_method(item.context_expr, "__exit__", frame, after)
-        return self.left(node, frame, after)
+            state = self._by_method(item.context_expr, "__exit__", frame, state)
+        return self.left(node, frame, state)
+
+    def _left_so_far(self) -> list[tuple[list[State], int]]:
+        """The states in which `return`, `break` and `continue` have left the function and the loop, and how many."""
+        return [(states, len(states)) for states in (*self._returns[-1:], *self._loops[-1:])]
+
+    @staticmethod
+    def _on_the_way_out(left: list[tuple[list[State], int]], leave: Callable[[State], State | None]) -> None:
+        """Runs what a block ends with for all that has left it since."""
+        for states, count in left:
+            states[count:] = [after for state in states[count:] if (after := leave(state)) is not None]
 
     def _by_method(self, expression: ast.expr, name: str, frame: Frame, state: State) -> State:
         for value in self.evaluator.values(expression, frame):
