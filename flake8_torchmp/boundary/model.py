@@ -270,9 +270,9 @@ class Model:
         )
 
     def is_test(self, module: Module) -> bool:
-        """Whether a module lies in a folder of tests, or has tests and says so by its name."""
+        """Whether a module has tests, or serves those of its folder, and says so by its name."""
         *folders, name = re.split(r"[\\/]", module.path.removeprefix(self.codebase.root))
-        if not _TEST_FOLDERS.isdisjoint(folders):
+        if "test" in name and not _TEST_FOLDERS.isdisjoint(folders):
             return True
         return bool(_TESTS.fullmatch(name)) and any(
             node.name.startswith("test") for node in module.functions if not isinstance(node, ast.Lambda)
