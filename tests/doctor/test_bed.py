@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -70,7 +71,8 @@ dataset = Waiting()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc and /dev/shm")
-def test_nothing_stays_when_the_doctor_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("moment", ["at any time", "while it asks", "before it reads an answer"])
+def test_nothing_stays_when_the_doctor_is_killed(moment: str, tmp_path: Path) -> None:
     (tmp_path / "waits.py").write_text(WAITS)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -83,7 +85,16 @@ def test_nothing_stays_when_the_doctor_is_killed(tmp_path: Path) -> None:
     ) as doctor:
         said = tmp_path / "worker"
         eventually(said.exists)
+        (nurse,) = map(int, Path(f"/proc/{doctor.pid}/task/{doctor.pid}/children").read_text().split())
+        if moment != "at any time":
+            os.kill(nurse, signal.SIGSTOP)
+            time.sleep(1)
+            doctor.send_signal(signal.SIGSTOP)
+        if moment == "before it reads an answer":
+            os.kill(nurse, signal.SIGCONT)
+            time.sleep(1)
         doctor.kill()
+        os.kill(nurse, signal.SIGCONT)
     pid, _, lock = said.read_text().partition(" ")
     block = Path("/dev/shm") / f"sem.{lock.strip('/')}"
     eventually(lambda: _is_dead(pid))

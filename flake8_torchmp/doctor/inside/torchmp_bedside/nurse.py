@@ -33,36 +33,45 @@ def serve(descriptor: int) -> None:
     gc.collect()
     gc.freeze()  # what is here already is neither looked at nor copied by the steps
     doctor = os.getppid()
+    started: set[int] = set()
     with socket.socket(fileno=descriptor) as asked:
-        started: set[int] = set()
-        while True:
-            message, files, _, _ = socket.recv_fds(asked, 1 << 20, 2)
-            if not message:
-                _end(started)
-                if os.getppid() != doctor:  # it was killed, and cannot tidy up
-                    shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
-                os._exit(0)
-            request = json.loads(message)
-            if isinstance(request, int):
-                pid, status = os.waitpid(request, os.WNOHANG)
-                if pid:
-                    started.discard(pid)
-                asked.sendall(b"%d\n" % os.waitstatus_to_exitcode(status) if pid else b"null\n")
-                continue
-            pid = os.fork()  # noqa: TMP802 - nothing has run in torch yet
-            if pid == 0:
-                break
-            started.add(pid)
-            for file in files:
-                os.close(file)
-            asked.sendall(b"%d\n" % pid)
+        step = None
+        with contextlib.suppress(ConnectionError):  # as a doctor leaves it who is killed before reading an answer
+            step = _next_step(asked, started)
+        if step is None:
+            _end(started)
+            if os.getppid() != doctor:  # it was killed, and cannot tidy up
+                shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
+            os._exit(0)
+    request, output, reports = step
     os.setsid()
-    output, reports = files
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.close(output)
     begin(request, Channel(reports))
     _leave()
+
+
+def _next_step(asked: socket.socket, started: set[int]) -> tuple[dict[str, Any], int, int] | None:
+    """In a forked child, what it is to do and where it writes; in the nurse nothing, when nobody asks any more."""
+    while True:
+        message, files, _, _ = socket.recv_fds(asked, 1 << 20, 2)
+        if not message:
+            return None
+        request = json.loads(message)
+        if isinstance(request, int):
+            pid, status = os.waitpid(request, os.WNOHANG)
+            if pid:
+                started.discard(pid)
+            asked.sendall(b"%d\n" % os.waitstatus_to_exitcode(status) if pid else b"null\n")
+            continue
+        pid = os.fork()  # noqa: TMP802 - nothing has run in torch yet
+        if pid == 0:
+            return request, *files
+        started.add(pid)
+        for file in files:
+            os.close(file)
+        asked.sendall(b"%d\n" % pid)
 
 
 def _end(started: set[int]) -> None:
