@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import last_name
+from flake8_torchmp.semantics.nodes import last_name, up
 from flake8_torchmp.semantics.values import Class
 
 _TAKING = frozenset(
@@ -22,9 +22,9 @@ def only_joins(evaluator: Evaluator, cls: Class, parameter: str, user: Module) -
     made_of = classes.project_classes(evaluator, cls)
     kept = {attribute for one in made_of for attribute in _kept(one.node, parameter)}
     modules = {id(module): module for module in (user, *(one.scope.module for one in made_of))}
-    return all(_only_joined(one.node, parameter, kept) for one in made_of) and all(
-        _only_joined(module.tree, "", kept) for module in modules.values()
-    )
+    uses = [use for one in made_of for use in ast.walk(one.node) if isinstance(use, ast.Name) and use.id == parameter]
+    reads = [read for module in modules.values() for name in kept for read in module.loads(name)]
+    return all(map(_is_joined, uses)) and all(_is_joined(read) for read in reads if isinstance(read, ast.Attribute))
 
 
 def _kept(node: ast.ClassDef, parameter: str) -> Iterator[str]:
@@ -33,31 +33,20 @@ def _kept(node: ast.ClassDef, parameter: str) -> Iterator[str]:
             yield from (target.attr for target in part.targets if isinstance(target, ast.Attribute))
 
 
-def _only_joined(tree: ast.AST, parameter: str, kept: set[str]) -> bool:
-    parents = {child: parent for parent in ast.walk(tree) for child in ast.iter_child_nodes(parent)}
-    uses = [
-        part
-        for part in parents
-        if (isinstance(part, ast.Name) and part.id == parameter)
-        or (isinstance(part, ast.Attribute) and part.attr in kept)
-    ]
-    return all(_is_joined(use, parents) for use in uses)
-
-
-def _is_joined(use: ast.Name | ast.Attribute, parents: dict[ast.AST, ast.AST]) -> bool:
-    above = parents[use]
+def _is_joined(use: ast.Name | ast.Attribute) -> bool:
+    above = up(use)
     if isinstance(use.ctx, ast.Store) or (
         isinstance(above, ast.Assign) and isinstance(above.targets[0], ast.Attribute)
     ):
         return True
     if isinstance(above, ast.keyword):
-        above = parents[above]
+        above = up(above)
     if isinstance(above, ast.Call):
         return use is not above.func and last_name(above.func) in _TAKING
     if isinstance(above, ast.BinOp):
         return isinstance(above.op, ast.Div) or (use is above.left and _begins_with_slash(above.right))
     if isinstance(above, ast.FormattedValue):
-        values = parents[above].values  # type: ignore[attr-defined]
+        values = up(above).values  # type: ignore[union-attr]
         place = values.index(above) + 1
         return place < len(values) and _begins_with_slash(values[place])
     return False

@@ -22,7 +22,7 @@ from .workers import Workers
 
 CONSTRUCTION = ("__new__", "__init__", "__post_init__")
 DEEPEST = 12
-POURING = frozenset("extend extendleft update".split())
+EXTENDING = frozenset("extend extendleft update".split())
 """Methods of containers that put in the elements of what they are given."""
 
 
@@ -325,7 +325,7 @@ class _Run:
             if change.kind == "method" and change.name == "clear":
                 self._clear(name, change.node)
             elif change.kind in ("method", "item", "augmented") and change.value is not None:
-                is_poured = change.kind == "augmented" or (change.kind == "method" and change.name in POURING)
+                is_poured = change.kind == "augmented" or (change.kind == "method" and change.name in EXTENDING)
                 store = Store(change.value, change.path, cls, scope, change.node, is_poured)
                 self.kept.setdefault(name, []).append(store)
 

@@ -42,7 +42,7 @@ PASSING = {"operator.add"}.union(
     for name in ("Subset", "ConcatDataset", "random_split")
 )
 """What hands out the samples of the datasets that it is given."""
-CONSUMING = frozenset("list tuple set iter enumerate sum max min any all sorted zip islice tqdm".split())
+CONSUMING = frozenset(name.rpartition(".")[2] for name in apis.CONSUMERS)
 """Calls that ask what they are given first for its samples."""
 DEEPEST = 3
 _COLLATE = re.compile(rb"\bcollate_fn\b")

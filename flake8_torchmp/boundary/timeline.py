@@ -18,7 +18,7 @@ from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import body_nodes, last_name, position, up
+from flake8_torchmp.semantics.nodes import ancestors, body_nodes, last_name, position, up
 from flake8_torchmp.semantics.program_order import Mark, State, Walk, Watch, contradict, runs_once, tests_of
 from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.spreading import Spreading
@@ -517,15 +517,10 @@ def _is_unkept_pool(node: ast.AST, module: Module) -> bool:
         return False
     loads = [load for load in module.loads(target.id) if isinstance(load, ast.Name)]
     around = scope.enclosing_function()
-    return all(isinstance(up(load), ast.Attribute) or not _is_inside(module.scope_of(load), around) for load in loads)
-
-
-def _is_inside(scope: Scope, function: Scope | None) -> bool:
-    """Whether a scope is part of a function, perhaps of one inside it."""
-    inner: Scope | None = scope.enclosing_function()
-    while inner is not None and inner is not function:
-        inner = inner.parent.enclosing_function() if inner.parent is not None else None
-    return inner is function
+    return all(
+        isinstance(up(load), ast.Attribute) or (around is not None and around.node not in ancestors(load))
+        for load in loads
+    )
 
 
 def _module_of(value: Value) -> Module | None:
