@@ -14,6 +14,7 @@ from flake8_torchmp.semantics.codebase import Codebase
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import DEFINITIONS, ancestors, up
+from flake8_torchmp.semantics.program_order import imported_files
 from flake8_torchmp.semantics.values import Class, Function, Hop, Instance, Value
 from flake8_torchmp.settings import Settings
 
@@ -230,6 +231,15 @@ class Model:
         """A note for codemods: the modules of the project that import this one, if any."""
         importers = self.codebase.importers(module.path)
         return {"imported": "\n".join(importers)} if importers else {}
+
+    def own_imports(self, module: Module) -> dict[str, str]:
+        """A note for codemods: the lines that import modules of the project, which may do more than define."""
+        lines = [
+            str(node.lineno)
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.Import | ast.ImportFrom) and imported_files(self.codebase, node, module)
+        ]
+        return {"own_imports": " ".join(lines)}
 
     @staticmethod
     def notes(handed: HandedOver, definition: Function | Class) -> dict[str, str]:

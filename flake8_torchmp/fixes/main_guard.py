@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
-from flake8_torchmp import source
 from flake8_torchmp.findings import Repair
 from flake8_torchmp.semantics.nodes import DEFINITIONS, last_name, root_name
 
@@ -46,8 +45,10 @@ def change(repair: Repair, documents: Documents) -> Change:
     outline = outline_of(document)
     place = outline.offset(repair.line, repair.column)
     run = Run(document, statement_at(outline, place))
-    importers = [documents[path] for path in dict(repair.notes).get("imported", "").splitlines()]
-    edits = run.as_real_guard() or run.guarded(run.serving(), importers)
+    notes = dict(repair.notes)
+    importers = [documents[path] for path in notes.get("imported", "").splitlines()]
+    own_imports = set(map(int, notes.get("own_imports", "").split()))
+    edits = run.as_real_guard() or run.guarded(run.serving(own_imports), importers)
     return Change(tuple(edits), not importers, "what starts processes runs under the main guard")
 
 
@@ -135,25 +136,6 @@ class Run:
             statement = statement.orelse[0]
         return False
 
-    def _imports_own(self, statement: ast.stmt) -> bool:
-        """Whether a statement imports a module of the project, whose code may do more than define."""
-        modules: list[str] = []
-        for part in ast.walk(statement):
-            if isinstance(part, ast.Import):
-                modules += [alias.name for alias in part.names]
-            elif isinstance(part, ast.ImportFrom):
-                modules.append("." * part.level + (part.module or ""))
-        path = os.path.abspath(self.document.path)
-        root, folder = str(source.project_root(path)), os.path.dirname(path)
-        folders = [folder]
-        while folder.startswith(root + os.sep):
-            folder = os.path.dirname(folder)
-            folders.append(folder)
-        tops = {module.partition(".")[0] for module in modules}
-        return "" in tops or any(
-            os.path.exists(os.path.join(folder, top + end)) for folder in folders for top in tops for end in ("", ".py")
-        )
-
     def is_plain(self, statement: ast.stmt) -> bool:
         """Whether a statement gives names to values, and does nothing else."""
         if isinstance(statement, ast.AnnAssign) and statement.value is None:
@@ -178,7 +160,7 @@ class Run:
 
     # what moves
 
-    def serving(self) -> list[ast.stmt]:
+    def serving(self, own_imports: set[int]) -> list[ast.stmt]:
         """The statements before the first that only serve it, and it."""
         moved: list[ast.stmt] = [self.first]
         following = self.following(moved)
@@ -189,7 +171,9 @@ class Run:
             if self.stays(statement):
                 if isinstance(statement, ast.If):
                     break
-                runs_project = runs_project or self._imports_own(statement)
+                runs_project = runs_project or any(
+                    statement.lineno <= line <= (statement.end_lineno or 0) for line in own_imports
+                )
                 continue
             names = self.bound(statement)
             others = [s for s in kept if s not in moved and s is not statement]

@@ -92,7 +92,7 @@ def missing_main_guard(module: Module, model: Model) -> Iterator[Finding]:
             Step(module.path, place.lineno, "module level"),
             Step(start.module.path, getattr(start.node, "lineno", 1), start.text),
         ]
-        repair = model.repair("main_guard", place, module, **model.imported(module))
+        repair = model.repair("main_guard", place, module, **model.imported(module), **model.own_imports(module))
         yield model.finding("TMP201", message, place, module, way, cause="import", repair=repair)
         return
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from textwrap import dedent
 
 import pytest
 from changing import changed, reason
+from fixes.mending import mended
 
 from flake8_torchmp.fixes.main_guard import HEADER
 
@@ -316,19 +316,13 @@ def test_it_changes(name: str) -> None:
     assert result.is_safe == (name not in UNSAFE)
 
 
-def test_what_an_imported_module_of_the_project_may_count_on_stays_above_its_import(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "data.py").touch()
-    monkeypatch.chdir(tmp_path)
-    text = "import torch\ntorch.manual_seed(1)\nimport {module}\n\nfor epoch in range(3):\n    print(epoch)\n"
-    loop = f"{HEADER}\n    for epoch in range(3):\n        print(epoch)\n"
-    seeded = f"{HEADER}\n    torch.manual_seed(1)\n    for epoch in range(3):\n        print(epoch)\n"
-    for module, start, moved in [
-        ("data", "import torch\ntorch.manual_seed(1)\nimport data\n\n", loop),
-        ("numpy", "import torch\nimport numpy\n\n", seeded),
-    ]:
-        assert changed("main_guard", text.format(module=module), "range(3)").text == start + moved
+def test_what_an_imported_module_of_the_project_may_count_on_stays_above_its_import() -> None:
+    loop = "for batch in DataLoader([1, 2], num_workers=1):\n    print(batch)\n"
+    text = "import torch\nfrom torch.utils.data import DataLoader\ntorch.manual_seed(1)\nimport {module}\n\n" + loop
+    for module in ("data", "numpy"):
+        after = mended({"main.py": text.format(module=module), "data.py": "SIZE = 1\n"}).files["main.py"]
+        _, guarded = after.split(f"{HEADER}\n")
+        assert ("torch.manual_seed(1)" in guarded) == (module == "numpy")
 
 
 def test_what_others_import_is_unsafe_and_what_they_name_stays() -> None:
