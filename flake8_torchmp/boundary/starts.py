@@ -96,7 +96,7 @@ class Starts:
 
     def _may_run_property(self, node: ast.Attribute, module: Module) -> bool:
         """Whether reading an attribute runs a property that can start processes, from definitions alone."""
-        if not reading.may_run(self.outline, node):
+        if not reading.may_run(self.outline, node, module):
             return False
         frame = self.outline.frame_at(node, module)
         found = [reading.reader(self.outline, value, node.attr) for value in self.outline.values(node.value, frame)]

@@ -92,11 +92,10 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.resources import HeldOver
 from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.calls import receiver_name
-from flake8_torchmp.semantics.flow import LOOPS, Condition, contradict, facts_at
+from flake8_torchmp.semantics.flow import LOOPS, contradict, facts_at
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, dotted, up
-from flake8_torchmp.semantics.scopes import Scope
+from flake8_torchmp.semantics.narrowing import facts_of_attributes
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, up
 from flake8_torchmp.semantics.values import Collection, Result
 
 from . import rule
@@ -143,22 +142,7 @@ def _is_made_elsewise(held: HeldOver) -> bool:
     if made is None or made.frame.module is not held.place[1]:
         return False
     facts = facts_at(made.call)
-    return contradict([*facts, *_of_attributes(facts, made.frame.scope, held.place[1])], facts_at(held.place[0]))
-
-
-def _of_attributes(facts: list[Condition], scope: Scope, module: Module) -> list[Condition]:
-    """What tests of parameters say of the attributes that keep them: `self.method` where `method` was asked for."""
-    kept = {
-        change.value.id: ast.Attribute(ast.Name(dotted(change.target)), change.name)
-        for change in module.changes.get(receiver_name(scope), ())
-        if change.kind == "attribute" and isinstance(change.value, ast.Name)
-        if module.scope_of(change.node) is scope and dotted(change.target) == receiver_name(scope)
-    }
-    return [
-        Condition(ast.Compare(kept[fact.test.left.id], fact.test.ops, fact.test.comparators), fact.holds)
-        for fact in facts
-        if isinstance(fact.test, ast.Compare) and isinstance(fact.test.left, ast.Name) and fact.test.left.id in kept
-    ]
+    return contradict([*facts, *facts_of_attributes(facts, made.frame.scope)], facts_at(held.place[0]))
 
 
 def _place(held: HeldOver) -> tuple[ast.AST, Module]:

@@ -24,9 +24,12 @@ def may_run_project(evaluator: Evaluator, callee: ast.expr, module: Module) -> b
         return not _is_of_library(evaluator, callee.id, scope)
     if not isinstance(callee, ast.Attribute):
         return True
-    if not evaluator.codebase.may_define(callee.attr):
-        return False
-    root = _root(callee)
+    return evaluator.codebase.may_define(callee.attr) and may_lead_to_project(evaluator, callee, module)
+
+
+def may_lead_to_project(evaluator: Evaluator, node: ast.Attribute, module: Module) -> bool:
+    """Whether what an attribute is read of may be the project's: not where it begins with a library's name."""
+    root = _root(node)
     if root is None:
         return True
     scope = evaluator.scope_binding(root.id, module.scope_of(root))

@@ -7,7 +7,8 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from .flow import conditions, earlier, facts
+from .calls import receiver_name
+from .flow import Condition, conditions, earlier, facts
 from .nodes import ancestors, dotted, last_name, listed_constants, position
 from .scopes import Binding, Scope
 from .values import Class, Collection, Constant, Function, Instance, Method, Result, Text, Value
@@ -103,6 +104,22 @@ class Passed(NamedTuple):
         if not came_before or (self.block is not None and self.block in ancestors(binding.node)):
             return False
         return _truth_for(self.test, self.name, value) is (not self.holds)
+
+
+def facts_of_attributes(facts: list[Condition], scope: Scope) -> list[Condition]:
+    """What tests of parameters say of the attributes that keep them: `self.method` where `method` was asked for."""
+    module = scope.module
+    kept = {
+        change.value.id: ast.Attribute(ast.Name(dotted(change.target)), change.name)
+        for change in module.changes.get(receiver_name(scope), ())
+        if change.kind == "attribute" and isinstance(change.value, ast.Name)
+        if module.scope_of(change.node) is scope and dotted(change.target) == receiver_name(scope)
+    }
+    return [
+        Condition(ast.Compare(kept[fact.test.left.id], fact.test.ops, fact.test.comparators), fact.holds)
+        for fact in facts
+        if isinstance(fact.test, ast.Compare) and isinstance(fact.test.left, ast.Name) and fact.test.left.id in kept
+    ]
 
 
 def passed_tests(name: str, use: ast.AST, scope: Scope) -> list[Passed]:

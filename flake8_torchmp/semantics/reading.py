@@ -6,21 +6,24 @@ import ast
 from typing import TYPE_CHECKING
 
 from . import attributes, classes
+from .callees import may_lead_to_project
 from .calls import Arguments, Frame, is_property
 from .nodes import up
 from .values import Function, Instance, Source, Value
 
 if TYPE_CHECKING:
     from .evaluate import Evaluator
+    from .module import Module
 
 
-def may_run(evaluator: Evaluator, node: ast.Attribute) -> bool:
+def may_run(evaluator: Evaluator, node: ast.Attribute, module: Module) -> bool:
     """Whether reading an attribute may run code of the project, from names alone."""
     if not isinstance(node.ctx, ast.Load):
         return False
     is_called = isinstance(parent := up(node), ast.Call) and parent.func is node
     codebase = evaluator.codebase
-    return (not is_called and codebase.may_define(node.attr)) or codebase.may_define("__getattr__")
+    may_be_read = (not is_called and codebase.may_define(node.attr)) or codebase.may_define("__getattr__")
+    return may_be_read and may_lead_to_project(evaluator, node, module)
 
 
 def reader(evaluator: Evaluator, value: Value, name: str) -> Function | None:
