@@ -52,7 +52,6 @@ from .unpicklables import Unpicklables
 from .worker_infos import WorkerInfos
 from .workers import Workers
 
-_TEST_FOLDERS = frozenset(("test", "tests"))
 _TESTS = re.compile(r"test_.*\.py|.*_test\.py")
 
 
@@ -280,13 +279,9 @@ class Model:
         )
 
     def is_test(self, module: Module) -> bool:
-        """Whether a module has tests, or serves those of its folder, and says so by its name."""
-        *folders, name = re.split(r"[\\/]", module.path.removeprefix(self.codebase.root))
-        if "test" in name and not _TEST_FOLDERS.isdisjoint(folders):
-            return True
-        return bool(_TESTS.fullmatch(name)) and any(
-            node.name.startswith("test") for node in module.functions if not isinstance(node, ast.Lambda)
-        )
+        """Whether a module has tests and says so by its name, or only such modules import it."""
+        importers = [self.codebase.module(path) for path in self.codebase.importers(module.path)]
+        return _has_tests(module) or (bool(importers) and all(one is None or _has_tests(one) for one in importers))
 
     @staticmethod
     def is_called(node: ast.AST) -> bool:
@@ -311,6 +306,12 @@ def _defines_inside(cls: Class) -> bool:
         (function := scope.parent.enclosing_function()) is not None and function.enclosing_class() is cls.scope
         for node, scope in module.scopes.items()
         if isinstance(node, DEFINITIONS) and scope.parent is not None
+    )
+
+
+def _has_tests(module: Module) -> bool:
+    return bool(_TESTS.fullmatch(re.split(r"[\\/]", module.path)[-1])) and any(
+        node.name.startswith("test") for node in module.functions if not isinstance(node, ast.Lambda)
     )
 
 
