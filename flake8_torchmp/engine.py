@@ -87,6 +87,7 @@ class Project:
             self._seeds[path] = (
                 self.codebase.matches(path, OWN_WORDS)
                 or path in self.codebase.derived_from(WORDS)
+                or self.model.crossings.aliases.imported_by(path)
                 or self._starts_elsewhere(path)
             )
         return self._seeds[path]

@@ -24,18 +24,13 @@ from flake8_torchmp.semantics.values import (
 )
 
 from . import apis, ecosystem
+from .aliases import MAKERS, Aliases
 from .apis import Api, Parameter
 from .ecosystem import has_no_workers
 from .hanging import Hanging, Hangings
 from .methods import StartMethods, mp_name
 
-API_NAMES = frozenset(
-    {"DataLoader", "Loader", "ProcessPoolExecutor", *apis.MULTIPROCESSING_CALLS, *apis.PROCESS_CLASSES}
-    | {name.rpartition(".")[2] for name in (*apis.LOADERS, *ecosystem.CALLS)}
-    | set(apis.POOL_TASKS)
-    | set(apis.EXECUTOR_TASKS)
-    | {"__init__", "run_in_executor"}
-)
+API_NAMES = MAKERS | set(apis.POOL_TASKS) | set(apis.EXECUTOR_TASKS) | {"__init__", "run_in_executor"}
 
 SET_LATER = {p.keyword: p for p in apis.KEYWORD_LOADER if p.role == "function"}
 """What a loader may be given by its attributes as well."""
@@ -87,6 +82,7 @@ class Crossings:
         self.methods = methods
         self.loaders = {**apis.LOADERS, **dict.fromkeys(loaders, apis.KEYWORD_LOADER)}
         self._names = API_NAMES | {name.rpartition(".")[2] for name in loaders}
+        self.aliases = Aliases(outline.codebase)
         self._own_loaders = tuple(name.rpartition(".")[2] for name in loaders)
         self._may_make_loaders: dict[str, bool] = {}
         self._calls: dict[str, list[Call]] = {}
@@ -102,8 +98,10 @@ class Crossings:
         if known is None:
             codebase = self.outline.codebase
             names = (*codebase.derived_names(apis.LOADER_WORDS), *self._own_loaders)
-            known = self._may_make_loaders[path] = codebase.matches(path, apis.LOADER_WORDS) or any(
-                codebase.uses(path, name) for name in names
+            known = self._may_make_loaders[path] = (
+                codebase.matches(path, apis.LOADER_WORDS)
+                or self.aliases.imported_by(path)
+                or any(codebase.uses(path, name) for name in names)
             )
         return known
 
@@ -160,7 +158,7 @@ class Crossings:
         return known
 
     def _find(self, module: Module) -> Iterator[Call]:
-        names = self._names | self._aliases(module)
+        names = self._names | self.aliases.names | self._aliases(module)
         for name in sorted(module.calls):
             for node in module.calls[name]:
                 is_kept = name not in names and callees.is_kept(self.outline, node.func, module)
@@ -265,23 +263,17 @@ class Crossings:
 
     def _aliases(self, module: Module) -> set[str]:
         """Other names under which a module calls what the tables list."""
-        found: set[str] = set()
-        for scope in list(module.scopes.values()):
-            for name, bindings in scope.bindings.items():
-                if name in self._names:
-                    continue
-                for binding in bindings:
-                    if self._may_be_alias(binding, module):
-                        found.add(name)
-        return found
+        elsewhere = self.aliases.names | self.outline.codebase.derived_names(apis.WORDS)
+        return {
+            name
+            for scope in list(module.scopes.values())
+            for name, bindings in scope.bindings.items()
+            if name not in self._names and any(self._may_be_alias(binding, elsewhere) for binding in bindings)
+        }
 
-    def _may_be_alias(self, binding: Any, module: Module) -> bool:
+    def _may_be_alias(self, binding: Any, elsewhere: frozenset[str]) -> bool:
         if binding.kind == "from":
-            if binding.node.name in self._names:
-                return True
-            return bool(
-                binding.node.name[:1].isupper() or "loader" in binding.node.name.lower()
-            ) and self._renamed_elsewhere(binding, module)
+            return binding.node.name in self._names or binding.node.name in elsewhere
         if binding.kind == "class":
             return bool(binding.node.bases)
         if binding.kind == "assign" and binding.value is not None:
@@ -293,20 +285,6 @@ class Crossings:
                 return _last(value.body) in self._names or _last(value.orelse) in self._names
             return _last(value) in self._names
         return False
-
-    def _renamed_elsewhere(self, binding: Any, module: Module) -> bool:
-        """Whether another module of the project offers something of the tables under a name of its own."""
-        node: Any = binding.node
-        origin: Any = getattr(node, "_torchmp_up", None)
-        found = self.evaluator.codebase.find(origin.module or "", module.path, origin.level)
-        if found is None or not found[1] or not self.evaluator.codebase.matches(found[1], apis.OWN_WORDS):
-            return False
-        codebase = self.outline.codebase
-        name = binding.node.name
-        if name not in codebase.derived_names(apis.WORDS) and not codebase.binds(found[1], name):
-            return False
-        values = self.outline.bound(binding, self.outline.frame_of(binding.scope))
-        return any(isinstance(v, External | Class | Partial) and self._api(v) for v in values)
 
     def _objects(self, module: Module) -> Iterator[Call]:
         """Objects of Process subclasses: what they hold crosses when they are started."""

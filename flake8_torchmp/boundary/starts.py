@@ -42,7 +42,7 @@ START_NAMES = frozenset(
 )
 """The names of all methods that start processes."""
 COUNTING_NAMES = START_NAMES.union(name.rpartition(".")[2] for name in apis.CONSUMERS | apis.RUNNERS)
-LOADER_CALL = re.compile(rb"[Ll]oader\w*\b|\bDL\b")
+LOADER_CALL = re.compile(rb"[Ll]oader\w*\b")
 
 
 class Start(NamedTuple):
