@@ -12,7 +12,7 @@ from flake8_torchmp.semantics.calls import is_class_method, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import reaching
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import dotted, position, up
+from flake8_torchmp.semantics.nodes import dotted, last_name, position, up
 from flake8_torchmp.semantics.scopes import Change, Scope
 from flake8_torchmp.semantics.values import (
     Class,
@@ -77,7 +77,7 @@ class Mutations:
             other = self.names.of_name(first.value, variable.module)  # `cfg = __C`
             yield from (m for m in self.of(other) if m.kind == "changed") if other is not None else ()
         if first is not None and first.kind == "class":
-            yield from _by_class_methods(variable, first.node)
+            yield from self._by_class_methods(variable, first.node)
         codebase = self.evaluator.codebase
         paths = codebase.mentioning(variable.name, variable.module.path)
         for path in paths:
@@ -86,6 +86,33 @@ class Mutations:
             module = codebase.module(path)
             if module is not None:
                 yield from self._changes(variable, module)
+
+    def _by_class_methods(self, variable: Global, definition: Any) -> Iterator[Mutation]:
+        """`cls.size = size` in a class method."""
+        module = variable.module
+        for method in definition.body:
+            if not isinstance(method, ast.FunctionDef) or not is_class_method(method) or method.name.startswith("__"):
+                continue
+            scope = module.scopes[method]
+            for change in module.changes.get(receiver_name(scope), ()):
+                is_own = change.kind == "attribute" and isinstance(change.target, ast.Name)
+                if not is_own or module.scope_of(change.target).enclosing_function() is not scope:
+                    continue
+                if self._is_called_on(variable, method.name, module.scopes[definition]):
+                    yield Mutation(change.node, module, "changed", change.name)
+
+    def _is_called_on(self, variable: Global, method: str, owner: Scope) -> bool:
+        """Whether a class method works on the class that has it, and not only on those that derive from it."""
+        if not any(self.evaluator.callers.subclasses(owner)):
+            return True
+        codebase = self.evaluator.codebase
+        modules = map(codebase.module, codebase.mentioning(variable.name, variable.module.path))
+        return any(
+            isinstance(call.func, ast.Attribute) and last_name(call.func.value) in module.names_of(variable.name)
+            for module in modules
+            if module is not None
+            for call in module.calls.get(method, ())
+        )
 
     def _rebindings(self, variable: Global) -> Iterator[Mutation]:
         module = variable.module
@@ -278,16 +305,3 @@ def _is_placeholder(value: ast.expr | None) -> bool:
     if isinstance(value, ast.Dict):
         return not value.keys
     return isinstance(value, ast.Call) and not value.args and dotted(value.func) in ("dict", "list", "set", "tuple")
-
-
-def _by_class_methods(variable: Global, definition: Any) -> Iterator[Mutation]:
-    """`cls.size = size` in a class method."""
-    module = variable.module
-    for method in definition.body:
-        if not isinstance(method, ast.FunctionDef) or not is_class_method(method) or method.name.startswith("__"):
-            continue
-        scope = module.scopes[method]
-        for change in module.changes.get(receiver_name(scope), ()):
-            is_own = change.kind == "attribute" and isinstance(change.target, ast.Name)
-            if is_own and module.scope_of(change.target).enclosing_function() is scope:
-                yield Mutation(change.node, module, "changed", change.name)
