@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics import callees, classes
+from flake8_torchmp.semantics import callees, classes, keywords
 from flake8_torchmp.semantics.calls import Arguments, Frame
-from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.evaluate import Evaluator, Values
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import dotted
 from flake8_torchmp.semantics.values import (
@@ -26,9 +26,10 @@ from flake8_torchmp.semantics.values import (
 from . import apis, ecosystem
 from .aliases import MAKERS, Aliases
 from .apis import Api, Parameter
-from .ecosystem import has_no_workers
+from .ecosystem import has_no_workers, is_no_count
 from .hanging import Hanging, Hangings
 from .methods import StartMethods, mp_name
+from .worker_counts import WorkerCounts
 
 API_NAMES = MAKERS | set(apis.POOL_TASKS) | set(apis.EXECUTOR_TASKS) | {"__init__", "run_in_executor"}
 
@@ -51,6 +52,8 @@ class Crossing(NamedTuple):
     """Whether the program chose no context for it."""
     has_workers: bool
     """Not of a loader that is known to work in the parent alone; nothing crosses then."""
+    values: Values
+    """What the argument may be."""
     hanging: tuple[Hanging, ...]
     """All that goes over with the argument, the nearest first."""
 
@@ -119,9 +122,15 @@ class Crossings:
                 self.evaluator, call.arguments, call.api.workers
             )
             for parameter, source in self._crossing_arguments(call):
-                if has_workers or parameter.role == "dataset":
+                if not has_workers and parameter.role != "dataset":
+                    continue
+                values = self.evaluator.of(source)
+                if parameter.role == "values":
+                    values = tuple(self.evaluator.elements(values))
+                for together, have_workers in self._by_workers(call, values, has_workers):
+                    if not have_workers and parameter.role != "dataset":
+                        continue
                     self.evaluator.steps = 0  # what is hard to follow must not hide the rest
-                    hanging = tuple(self.hangings.of(source, parameter.role))
                     yield Crossing(
                         call.api,
                         parameter,
@@ -131,9 +140,27 @@ class Crossings:
                         call.frame,
                         call.methods,
                         call.by_default,
-                        has_workers,
-                        hanging,
+                        have_workers,
+                        together,
+                        tuple(self.hangings.on(list(together), source.frame)),
                     )
+
+    def _by_workers(self, call: Call, values: tuple[Value, ...], has_workers: bool) -> Iterator[tuple[Values, bool]]:
+        """What a loader may be given, apart: what it has workers for, and what it works on alone."""
+        dataset = call.arguments.get(0, "dataset")
+        if not (has_workers and values and call.api.workers == "num_workers" and dataset is not None):
+            yield values, has_workers
+            return
+        given = keywords.sources(self.evaluator, call.arguments, apis.LOADER_POSITIONS["num_workers"], "num_workers")
+        counts = WorkerCounts(self.evaluator, call.arguments, given, dataset)
+        alone: list[Value] = []
+        accompanied: list[Value] = []
+        for value in values:
+            left = counts.of(value)
+            if left is not None:
+                is_alone = 0 < len(left) < len(counts.all()) and all(map(is_no_count, left))
+                (alone if is_alone else accompanied).append(value)
+        yield from ((tuple(together), together is accompanied) for together in (accompanied, alone) if together)
 
     @staticmethod
     def _crossing_arguments(call: Call) -> Iterator[tuple[Parameter, Source]]:

@@ -54,8 +54,8 @@ def has_no_workers(evaluator: Evaluator, arguments: Arguments, workers: str = "n
         return not arguments.is_open
     values = [value for source in given for value in evaluator.of(source)]
     if name == "method":  # threads unless it is told otherwise
-        return not any(isinstance(value, Constant) and not _is_no_count(value) for value in values)
-    if not all(_is_no_count(value) for value in values):
+        return not any(isinstance(value, Constant) and not is_no_count(value) for value in values)
+    if not all(is_no_count(value) for value in values):
         return False
     return not (all(map(is_choice, values)) and _needs_workers(evaluator, arguments))
 
@@ -73,12 +73,12 @@ def _counts_workers(evaluator: Evaluator, arguments: Arguments, holder: str, nam
         counts = [extra.source for extra in value.extras if extra.kind == "attribute" and extra.label == name]
         if isinstance(value, Result | Instance) and value.arguments is not None and name in value.arguments.keywords:
             counts.append(value.arguments.keywords[name])
-        if any(not _is_no_count(count) for given in counts for count in evaluator.of(given)):
+        if any(not is_no_count(count) for given in counts for count in evaluator.of(given)):
             return True
     return False
 
 
-def _is_no_count(value: Value) -> bool:
+def is_no_count(value: Value) -> bool:
     return isinstance(value, Constant) and value.value in NO_WORKERS
 
 

@@ -51,12 +51,9 @@ class Hangings:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
 
-    def of(self, source: Source, role: str) -> Iterator[Hanging]:
+    def of(self, source: Source) -> Iterator[Hanging]:
         """All that goes over with an argument, each with the way it takes, the nearest first."""
-        values = self.evaluator.of(source)
-        if role == "values":
-            values = tuple(self.evaluator.elements(values))
-        yield from self.on(list(values), source.frame)
+        yield from self.on(list(self.evaluator.of(source)), source.frame)
 
     def on(self, values: list[Value], frame: Frame) -> Iterator[Hanging]:
         seen: set[tuple[Any, ...]] = set()
@@ -75,7 +72,7 @@ class Hangings:
             if steps < MOST_STEPS:
                 self.evaluator.steps = 0  # what one of them holds and is hard to follow must not hide the rest
             for inner, label in self._held(value):
-                hop = Hop(_node_of(value), _module_of(value) or frame.module, label)
+                hop = Hop(node_of(value), module_of(value) or frame.module, label)
                 pending.append(Hanging(inner, (*inner.way, hop, *way), isinstance(value, Method)))
             steps += self.evaluator.steps
 
@@ -242,7 +239,8 @@ def _tests_at(node: ast.AST) -> frozenset[tuple[int, bool]]:
     return frozenset((id(condition.test), condition.holds) for condition in conditions(node))
 
 
-def _node_of(value: Value) -> ast.AST:
+def node_of(value: Value) -> ast.AST:
+    """Where a value is made or defined."""
     if isinstance(value, Result | Partial):
         return value.arguments.call
     if isinstance(value, Instance):
@@ -250,12 +248,12 @@ def _node_of(value: Value) -> ast.AST:
     if isinstance(value, Method):
         return value.function.node  # type: ignore[no-any-return]
     if isinstance(value, Member):
-        return _node_of(value.owner)
+        return node_of(value.owner)
     node: ast.AST = getattr(value, "node", ast.Pass(lineno=1, col_offset=0))
     return node
 
 
-def _module_of(value: Value) -> Module | None:
+def module_of(value: Value) -> Module | None:
     if isinstance(value, Result | Partial):
         return value.arguments.frame.module
     if isinstance(value, Instance):
@@ -263,7 +261,7 @@ def _module_of(value: Value) -> Module | None:
     if isinstance(value, Method):
         return value.function.scope.module
     if isinstance(value, Member):
-        return _module_of(value.owner)
+        return module_of(value.owner)
     if isinstance(value, Function | Class):
         return value.scope.module
     return getattr(value, "module", None)

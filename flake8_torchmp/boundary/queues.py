@@ -142,7 +142,7 @@ class Queues:
                 process.arguments.get(4, "kwargs"),
                 process.arguments.get(1, "target"),
             ]
-            found = [h.value for source in sources if source is not None for h in hangings.of(source, "value")]
+            found = [h.value for source in sources if source is not None for h in hangings.of(source)]
         else:
             found = [h.value for h in hangings.on([process], self.evaluator.frame_of(self.module.scope))]
         return _keys_of(found)

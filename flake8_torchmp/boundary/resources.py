@@ -129,9 +129,7 @@ class Resources:
             if not crossing.has_workers:
                 continue
             role = crossing.parameter.role
-            values = list(self.evaluator.of(crossing.source))
-            if role == "values":
-                values = list(self.evaluator.elements(tuple(values)))
+            values = list(crossing.values)
             place = (crossing.source.node, crossing.source.frame.module, crossing.text)
             read_out = {value.key for value in values} if _is_read_out(crossing) else set()
             for holding in self.holdings.of(values):

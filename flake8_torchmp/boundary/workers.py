@@ -256,7 +256,7 @@ class Workers:
             is_dataset = crossing.parameter.role == "dataset"
             is_daemon = self.daemons.of_crossing(crossing)
             is_called = crossing.api.kind != "loader" and crossing.parameter.role == "function"
-            given = self.evaluator.of(crossing.source) if is_called else ()
+            given = crossing.values if is_called else ()
             for hanging in crossing.hanging if crossing.has_workers else ():
                 if hanging.is_receiver or (is_called and not self._may_be_called(hanging, given)):
                     continue  # only comes along with a method or a partial

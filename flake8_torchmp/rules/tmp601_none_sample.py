@@ -100,7 +100,7 @@ def none_sample(module: Module, model: Model) -> Iterator[Finding]:
     for crossing in model.crossings.of(module):
         if crossing.parameter.role != "dataset" or not samples.is_collating(crossing, model.crossings):
             continue
-        for instance in samples.given_to(model.evaluator, model.evaluator.of(crossing.source)):
+        for instance in samples.given_to(model.evaluator, crossing.values):
             method = _sampling(model, instance)
             if method is None:
                 continue
