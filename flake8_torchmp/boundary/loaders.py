@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.semantics import classes
-from flake8_torchmp.semantics.flow import facts_at
+from flake8_torchmp.semantics import classes, keywords
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.narrowing import survives
-from flake8_torchmp.semantics.nodes import last_name
 from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import Class, Constant, Instance, Value
 
 from . import apis
 from .crossings import Crossing, Crossings
+from .worker_counts import WorkerCounts
 
 
 class Loaders:
@@ -62,33 +60,22 @@ class Loaders:
         return (crossing for crossing in self.crossings.of(module) if crossing.parameter.role == "dataset")
 
     def _classes(self, crossing: Crossing) -> frozenset[Place]:
-        return frozenset(
-            cls.scope.place
-            for hanging in crossing.hanging
-            if isinstance(hanging.value, Instance)
-            for cls in classes.project_classes(self.crossings.outline, hanging.value.cls)
-        )
+        return frozenset(place for hanging in crossing.hanging for place in self._classes_of(hanging.value))
+
+    def _classes_of(self, value: Value) -> list[Place]:
+        if not isinstance(value, Instance):
+            return []
+        return [cls.scope.place for cls in classes.project_classes(self.crossings.outline, value.cls)]
 
     def _has_one_worker(self, crossing: Crossing, cls: Class) -> bool:
         evaluator = self.crossings.evaluator
         arguments = evaluator.arguments(crossing.call, crossing.frame)
-        source = arguments.get(apis.LOADER_POSITIONS["num_workers"], "num_workers")
-        if source is None:
+        given = keywords.sources(evaluator, arguments, apis.LOADER_POSITIONS["num_workers"], "num_workers")
+        if not given:
             return not crossing.has_workers
-        counts = [value for value in evaluator.of(source) if not self._is_for_others(value, cls)]
-        is_clamped = not survives(2, [source.node])
-        return is_clamped or all(isinstance(v, Constant) and v.value in (0, 1, None) for v in counts)
-
-    def _is_for_others(self, count: Value, cls: Class) -> bool:
-        """`0 if isinstance(dataset, IterableDataset) else 4`: four are for datasets of other classes."""
-        outline = self.crossings.outline
-        own = {base.rpartition(".")[2] for base in classes.library_bases(outline, cls)}
-        own |= {item.scope.name for item in classes.project_classes(outline, cls)}
-        return isinstance(count, Constant) and any(
-            not fact.holds
-            and isinstance(fact.test, ast.Call)
-            and last_name(fact.test.func) == "isinstance"
-            and len(fact.test.args) == 2
-            and last_name(fact.test.args[1]) in own
-            for fact in facts_at(count.node)
-        )
+        if not any(survives(2, [source.node]) for source in given):
+            return True
+        counts = WorkerCounts(evaluator, arguments, given, crossing.source)
+        own = [value for value in crossing.values if cls.scope.place in self._classes_of(value)]
+        left = [count for dataset in own or crossing.values for count in counts.of(dataset) or ()]
+        return all(isinstance(count, Constant) and count.value in (0, 1, None) for count in left)
