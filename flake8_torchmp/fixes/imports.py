@@ -21,6 +21,10 @@ WIDTH = 88
 """What a line of imports may have without being too long for anyone."""
 
 
+_OF_FILE = re.compile(r"^#!|coding[:=]|(?i:copyright|licen[cs]e)")
+"""Comments that have to stay at the top of a file."""
+
+
 class _Import(NamedTuple):
     """One name that an import at module level binds."""
 
@@ -174,11 +178,25 @@ class Imports:
             return document.inserted(document.span(group[0]).start, f"{text}{newline}")
         if block:
             if _kind_of(module) < _kind(block[0]):
-                return document.inserted(document.span(block[0]).start, f"{text}{newline}{newline}")
+                return document.inserted(self._start_with_own_comments(block[0]), f"{text}{newline}{newline}")
             end = document.line_after(document.span(block[-1]).end)
             ended = document.text[:end].endswith(("\n", "\r"))
             return document.inserted(end, f"{text}{newline}" if ended else f"{newline}{text}")
         return self._placed_first(text)
+
+    def _start_with_own_comments(self, line: cst.SimpleStatementLine) -> int:
+        """Where an import begins, with the comments right above it that speak of what it imports."""
+        document = self._document
+        start = place = document.line_start(document.span(line).start)
+        comments = ""
+        while place:
+            above = document.line_start(place - 1)
+            text = document.text[above:place]
+            if not text.startswith("#") or _OF_FILE.search(text):
+                break
+            comments, place = comments + text, above
+        names = {word for word in re.findall(r"\w{3,}", document.code(line)) if word not in ("from", "import")}
+        return place if names & set(re.findall(r"\w{3,}", comments)) else start
 
     def _placed_first(self, text: str) -> Edit:
         """Into a file without imports: after its first comments, its docstring and its __future__."""

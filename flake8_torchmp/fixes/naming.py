@@ -50,7 +50,7 @@ def names_for(outline: Outline, node: ast.Lambda, role: str, *, is_task: bool = 
         name = _as_name(candidate)
         if len(name) > 1 and name not in GENERIC:
             yield f"_{name}"
-    if is_task or not called or called in _PLACES:
+    if is_task or not called or called in _PLACES or called in ADDING:
         yield "_task" if is_task else "_function"
     else:
         yield f"_{_as_name(called)}_fn"

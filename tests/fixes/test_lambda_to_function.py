@@ -264,6 +264,35 @@ SAFE: dict[str, tuple[str, str, str]] = {
             spawn(train, args=(schedule,))
         """,
     ),
+    "a name with its type": (
+        "lambda n: n * n",
+        """
+        square: Callable[[int], "Count"] = lambda n: n * n
+        """,
+        """
+        def square(n: int) -> "Count":
+            return n * n
+        """,
+    ),
+    "one that is put into a list beside another": (
+        "lambda row: row + 1",
+        """
+        def main(data, _step):
+            steps = [_step]
+            steps.append(lambda row: row + 1)
+            return steps
+        """,
+        """
+        def _step_2(row):
+            return row + 1
+
+
+        def main(data, _step):
+            steps = [_step]
+            steps.append(_step_2)
+            return steps
+        """,
+    ),
     "a name that means something else at module level": (
         "lambda step: 0.5**step",
         """
