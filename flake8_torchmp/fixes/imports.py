@@ -55,14 +55,8 @@ class Imports:
                     root = found.spelling.partition(".")[0]
                     own = found.brings if "." not in found.spelling else root
                     self._meanings.setdefault(root, set()).add(own)
-            elif isinstance(node, cst.Name):
-                above = document.parent(node)
-                if isinstance(above, cst.FunctionDef | cst.ClassDef | cst.Param | cst.NamedExpr | cst.NameItem):
-                    name = above.target if isinstance(above, cst.NamedExpr) else getattr(above, "name", above)
-                    if name is node or isinstance(above, cst.NameItem):
-                        bound.add(node.value)
-                elif _is_target(document, node):
-                    bound.add(node.value)
+            elif isinstance(node, cst.Name) and binds(document, node):
+                bound.add(node.value)
         return bound | {name for name, brought in self._meanings.items() if len(brought) > 1}
 
     def _countable(self, at: cst.CSTNode) -> list[_Import]:
@@ -236,6 +230,15 @@ def _sure(lines: Sequence[cst.CSTNode]) -> Iterator[cst.CSTNode]:
 def _raises(block: cst.BaseSuite) -> bool:
     last = block.body[-1] if block.body else None
     return isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Raise)
+
+
+def binds(document: Document, node: cst.Name) -> bool:
+    """Whether a name is bound where it stands, other than by an import."""
+    above = document.parent(node)
+    if isinstance(above, cst.FunctionDef | cst.ClassDef | cst.Param | cst.NamedExpr | cst.NameItem):
+        name = above.target if isinstance(above, cst.NamedExpr) else getattr(above, "name", above)
+        return name is node or isinstance(above, cst.NameItem)
+    return _is_target(document, node)
 
 
 def _is_target(document: Document, node: cst.Name) -> bool:

@@ -24,7 +24,7 @@ ROLES = {"Lambda": "transform", "defaultdict": "default"}
 PLAIN = ("_function", "_task")
 """What a function is called of which nothing is known."""
 
-_MAKES = re.compile(r"^_*(?:get|make|build|create)_")
+_MAKES = re.compile(r"^_*(?:get|make|build|create)(?:_|$)")
 _BUILTIN = frozenset("dict float int isinstance len list max min print set sorted str sum tuple".split())
 _PLACES = frozenset("partial Process Thread submit map apply_async run_in_executor".split())
 """Calls that say nothing of a function that is given to them."""
@@ -50,7 +50,7 @@ def names_for(outline: Outline, node: ast.Lambda, role: str, *, is_task: bool = 
         name = _as_name(candidate)
         if len(name) > 1 and name not in GENERIC:
             yield f"_{name}"
-    if is_task or not called or called in _PLACES or called in ADDING:
+    if is_task or not called or called in _PLACES or called in ADDING or called in ROLES:
         yield "_task" if is_task else "_function"
     else:
         yield f"_{_as_name(called)}_fn"

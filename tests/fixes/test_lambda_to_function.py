@@ -264,6 +264,21 @@ SAFE: dict[str, tuple[str, str, str]] = {
             spawn(train, args=(schedule,))
         """,
     ),
+    "one of the steps that a function returns": (
+        "lambda row: row + 1",
+        """
+        def build(_transform):
+            return [_transform, Lambda(lambda row: row + 1)]
+        """,
+        """
+        def _transform_2(row):
+            return row + 1
+
+
+        def build(_transform):
+            return [_transform, Lambda(_transform_2)]
+        """,
+    ),
     "a name with its type": (
         "lambda n: n * n",
         """
@@ -417,12 +432,12 @@ UNSAFE: dict[str, tuple[str, str, str]] = {
         from functools import partial
 
 
-        def _build(x, *, p):
+        def _task(x, *, p):
             return x**p
 
 
         def build(powers):
-            return [partial(_build, p=p) for p in powers]
+            return [partial(_task, p=p) for p in powers]
         """,
     ),
     "a local function that it calls": (
