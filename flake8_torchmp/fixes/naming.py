@@ -104,6 +104,7 @@ def _called(outline: Outline, node: ast.AST) -> str:
 
 def _by_place_around(outline: Outline, node: ast.AST) -> str:
     """What takes the list, dict or object that a function is part of."""
+    child, is_one_of_many = node, False
     for item in outline.ancestors(node):
         if isinstance(item, ast.stmt):
             break
@@ -114,9 +115,12 @@ def _by_place_around(outline: Outline, node: ast.AST) -> str:
                 return named if named != called else _one_of(last_name(item.func.value))
             if not called[:1].isupper():
                 break
+        parts = getattr(item, "args" if isinstance(item, ast.Call) else "elts", ())
+        is_one_of_many = is_one_of_many or (child in parts and len(parts) > 1)
+        child = item
         found = _by_place(outline, item)
         if found:
-            return _one_of(found)
+            return f"{found}_step" if is_one_of_many and _one_of(found) == found else _one_of(found)
     return ""
 
 

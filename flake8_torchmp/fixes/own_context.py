@@ -40,7 +40,7 @@ def change(repair: Repair, documents: Documents) -> Change:
         spelling = f"{document.code(function.value)}.get_context"
     else:
         spelling, imports = spelled(document, "get_context", node)
-    edit = document.replaced(function, f'{spelling}("{method}").{notes["name"]}')
+    edit = document.replaced(function, f"{spelling}({document.quote}{method}{document.quote}).{notes['name']}")
     return Change((*imports, edit), True, f"it is made by the {method} context")
 
 

@@ -84,6 +84,8 @@ def test_a_slash_at_the_end_stays_where_it_is_needed(opened: str) -> None:
     assert mended_text(text) == head + f'texts = Texts(root=os.path.abspath("data/"){slash})\n'
     text = head + 'PLACE = "data/"\ntexts = Texts(PLACE)\n'
     assert mended_text(text) == head + f'PLACE = os.path.abspath("data/"){slash}\ntexts = Texts(PLACE)\n'
+    joined = head + 'PLACE = "data/"\ntexts = Texts(os.path.join(PLACE, "train"))\n'
+    assert mended_text(joined) == joined.replace('"data/"', 'os.path.abspath("data/")')
     text += "prepare(PLACE)\n"
     assert 'PLACE = os.path.abspath("data/") + "/"\n' in mended_text(text)
 

@@ -49,7 +49,7 @@ SAFE = {
     ),
     "def run():\n    queue = mp.Queue()\n    ctx = mp.get_context('spawn')\n"
     "    ctx.Process(target=work, args=(0, queue))\n": (
-        "def run():\n    queue = mp.get_context(\"spawn\").Queue()\n    ctx = mp.get_context('spawn')\n"
+        "def run():\n    queue = mp.get_context('spawn').Queue()\n    ctx = mp.get_context('spawn')\n"
         "    ctx.Process(target=work, args=(0, queue))\n"
     ),
     "@dataclass\nclass Control:\n    stop: object = field(default_factory=mp.Event)\n\n\n"

@@ -264,6 +264,23 @@ SAFE: dict[str, tuple[str, str, str]] = {
             spawn(train, args=(schedule,))
         """,
     ),
+    "one part of what is no list": (
+        "lambda x: x / 255.0",
+        """
+        class Pipeline:
+            def __init__(self):
+                self.pipeline = Sequential(Module(lambda x: x / 255.0), Flip(0.5))
+        """,
+        """
+        def _pipeline_step(x):
+            return x / 255.0
+
+
+        class Pipeline:
+            def __init__(self):
+                self.pipeline = Sequential(Module(_pipeline_step), Flip(0.5))
+        """,
+    ),
     "one of the steps that a function returns": (
         "lambda row: row + 1",
         """
