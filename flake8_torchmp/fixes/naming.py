@@ -104,7 +104,7 @@ def _called(outline: Outline, node: ast.AST) -> str:
 
 def _by_place_around(outline: Outline, node: ast.AST) -> str:
     """What takes the list, dict or object that a function is part of."""
-    child, is_one_of_many = node, False
+    child, others = node, []
     for item in outline.ancestors(node):
         if isinstance(item, ast.stmt):
             break
@@ -116,11 +116,13 @@ def _by_place_around(outline: Outline, node: ast.AST) -> str:
             if not called[:1].isupper():
                 break
         parts = getattr(item, "args" if isinstance(item, ast.Call) else "elts", ())
-        is_one_of_many = is_one_of_many or (child in parts and len(parts) > 1)
+        others += [part for part in parts if part is not child] if child in parts else []
         child = item
         found = _by_place(outline, item)
-        if found:
-            return f"{found}_step" if is_one_of_many and _one_of(found) == found else _one_of(found)
+        if found and (not others or _one_of(found) != found):
+            return _one_of(found)
+        if found:  # a pipeline of steps, or something that is made of a function and of data
+            return f"{found}_step" if any(isinstance(part, ast.Call | ast.Lambda) for part in others) else ""
     return ""
 
 

@@ -264,6 +264,23 @@ SAFE: dict[str, tuple[str, str, str]] = {
             spawn(train, args=(schedule,))
         """,
     ),
+    "one argument among others": (
+        "lambda row: row + 1",
+        """
+        def main(data):
+            source = Mapper(data, lambda row: row + 1)
+            return source
+        """,
+        """
+        def _task(row):
+            return row + 1
+
+
+        def main(data):
+            source = Mapper(data, _task)
+            return source
+        """,
+    ),
     "one part of what is no list": (
         "lambda x: x / 255.0",
         """
