@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import last_name, up
+from flake8_torchmp.semantics.nodes import last_name, root_name, up
 from flake8_torchmp.semantics.values import Class
 
 _TAKING = frozenset(
@@ -24,7 +24,19 @@ def only_joins(evaluator: Evaluator, cls: Class, parameter: str, user: Module) -
     modules = {id(module): module for module in (user, *(one.scope.module for one in made_of))}
     uses = [use for one in made_of for use in ast.walk(one.node) if isinstance(use, ast.Name) and use.id == parameter]
     reads = [read for module in modules.values() for name in kept for read in module.loads(name)]
-    return all(map(_is_joined, uses)) and all(_is_joined(read) for read in reads if isinstance(read, ast.Attribute))
+    methods = {part.name: part for one in made_of for part in one.node.body if isinstance(part, ast.FunctionDef)}
+    is_joined = all(_is_joined(use) or _is_handed_on(use, methods) for use in uses)
+    return is_joined and all(_is_joined(read) for read in reads if isinstance(read, ast.Attribute))
+
+
+def _is_handed_on(use: ast.Name, methods: dict[str, ast.FunctionDef]) -> bool:
+    """Whether it goes to a method of the class, under the same name: what that does with it is looked at as well."""
+    above = up(use)
+    call = up(above) if isinstance(above, ast.keyword) else above
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return False
+    method = methods.get(call.func.attr)
+    return root_name(call.func) == "self" and method is not None and use.id in [one.arg for one in method.args.args]
 
 
 def _kept(node: ast.ClassDef, parameter: str) -> Iterator[str]:

@@ -246,16 +246,19 @@ class _Flow:
         self.evaluator = evaluator
         self.cls = cls
         self.depth = depth
+        self.is_named = False
+        """Whether the parameter's name says that it is a path: then it is what is opened of a dict that holds it."""
         self.attributes: set[str] = set()
         self.makers: set[str] = set()
         """The methods and properties that return the path, or what is joined to it."""
         self.seen: set[tuple[int, str]] = set()
 
     def opens(self, name: str) -> bool:
+        self.is_named = bool(PATH_PARAMETERS.search(name))
         init = classes.find_method(self.evaluator, self.cls, "__init__")
         if init is None:
             if not classes.is_record(self.evaluator, self.cls):
-                return bool(PATH_PARAMETERS.search(name))
+                return self.is_named
             self.attributes.add(name)
             made = classes.find_method(self.evaluator, self.cls, "__post_init__")
             if made is not None and self._function(made.scope, set()):
@@ -344,6 +347,9 @@ class _Flow:
             return text in names or text.removeprefix(f"{receiver or 'self'}.") in self.attributes
         if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
             return self._carries(node.elt, names, receiver)
+        if isinstance(node, ast.Dict | ast.DictComp) and self.is_named:
+            held = node.values if isinstance(node, ast.Dict) else [node.value]
+            return any(self._carries(value, names, receiver) for value in held)
         if isinstance(node, ast.Subscript):
             return self._carries(node.value, names, receiver)
         if isinstance(node, ast.BinOp):
@@ -369,6 +375,11 @@ class _Flow:
                 return bool(node.args) and self._carries(node.args[0], names, receiver)
             if last in ("join", "Path", "PurePath", "str", "expanduser", "normpath", "fspath", "format"):
                 return bool(node.args) and self._carries(node.args[0], names, receiver)
+            if last == "dict" and self.is_named:
+                pairs = [part.elt for part in node.args if isinstance(part, ast.GeneratorExp | ast.ListComp)]
+                held = [pair.elts[-1] for pair in pairs if isinstance(pair, ast.Tuple)]
+                held += [keyword.value for keyword in node.keywords]
+                return any(self._carries(value, names, receiver) for value in held)
         return False
 
     def _resolves(self, node: ast.expr, names: set[str], receiver: str) -> bool:

@@ -10,6 +10,7 @@ refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -21,6 +22,7 @@ from .change import Change, Edit, NotFixable
 from .document import Document, Documents
 from .resolved_parameter import resolved_at_start
 
+_JOINS = re.compile(r"(?:(?:\w+\.)*path\.|osp\.)?join|(?:pathlib\.)?Path")
 _JOINING = frozenset("join Path PurePath".split())
 """Functions that put what follows their first argument behind it."""
 _ADDING = frozenset("joinpath format replace startswith endswith".split())
@@ -66,13 +68,21 @@ def _absolute(document: Document, node: cst.CSTNode, function: str, notes: dict[
 def _is_joined(document: Document, node: cst.CSTNode, notes: dict[str, str]) -> bool:
     """Whether a slash at the end serves nobody: not a library, nor the one dataset that gets the path."""
     by = notes.get("joins", "no")
-    if by in ("yes", "no"):
-        return by == "yes"
+    if by == "yes":
+        return True
     if isinstance(document.parent(node), cst.Arg):
         return _is_given_to(document, node, by)
     _, uses = _names_and_uses(document, node)
+    if uses and notes.get("is_shared") != "yes" and all(_begins_joined(document, use) for use in uses):
+        return True
     given = [use for use in uses if getattr(document.parent(use), "keyword", None) is not use]
     return bool(given) and notes.get("is_shared") != "yes" and all(_is_given_to(document, use, by) for use in given)
+
+
+def _begins_joined(document: Document, use: cst.CSTNode) -> bool:
+    argument = document.parent(use)
+    call = document.parent(argument) if isinstance(argument, cst.Arg) else None
+    return isinstance(call, cst.Call) and call.args[0] is argument and bool(_JOINS.fullmatch(document.code(call.func)))
 
 
 def _is_given_to(document: Document, use: cst.CSTNode, name: str) -> bool:

@@ -207,6 +207,12 @@ class Document:
         return self.module.default_indent
 
     @cached_property
+    def quote(self) -> str:
+        """What most of the file's texts stand between."""
+        quotes = [node.quote for node in self.nodes() if isinstance(node, cst.SimpleString)]
+        return "'" if quotes.count("'") > quotes.count('"') else '"'
+
+    @cached_property
     def newline(self) -> str:
         found = _LINE_END.search(self.text)
         return found[0] if found else "\n"

@@ -1,8 +1,8 @@
 """An option of workers fits the count of them: it goes where there are none, or depends on `num_workers > 0`.
 
-Where the call spells the count by a name, the option gets the value that means nothing if that is 0; where it is the
-number 0, or is not given, the option goes. Safe where the count is always 0: the program ended there before. Otherwise
-unsafe, because the count is evaluated twice and 0 now works.
+Where the call spells the count by a name, or chooses it by one as in `0 if debug else 4`, the option gets the value
+that means nothing if that is 0; where it is the number 0, or is not given, the option goes. Safe where the count is
+always 0: the program ended there before. Otherwise unsafe, because the count is evaluated twice and 0 now works.
 Refused where the call does not spell the count by a name, or the option is not written in a call.
 """
 
@@ -37,9 +37,12 @@ def change(repair: Repair, documents: Documents) -> Change:
     is_safe = notes["count"] == "always 0"
     if is_safe and not spelled_count(document, call):
         return Change((without(document, call, argument),), True, f"{notes['option']} is dropped")
-    count = worker_count(document, call)
     neutral = neutral_value(notes["option"])
-    if isinstance(value, cst.IfExp) and document.code(value.test) in (count, f"{count} > 0", f"{count} != 0"):
+    chosen = _chosen_alike(document, call, value, neutral)
+    count = "" if chosen else worker_count(document, call)
+    if chosen:
+        edit = document.replaced(value, chosen)
+    elif isinstance(value, cst.IfExp) and document.code(value.test) in (count, f"{count} > 0", f"{count} != 0"):
         edit = document.replaced(value.orelse, neutral)
     elif isinstance(value, cst.Name) and value.value == "True":
         edit = document.replaced(value, f"{count} > 0")
@@ -48,6 +51,26 @@ def change(repair: Repair, documents: Documents) -> Change:
         edit = document.replaced(value, f"{code} if {count} > 0 else {neutral}")
     edits = (*_line_end_before(document, call, argument, len(edit.text) - (edit.end - edit.start)), edit)
     return Change(edits, is_safe, f"{notes['option']} depends on the number of workers")
+
+
+def _chosen_alike(document: Document, call: cst.Call, value: cst.BaseExpression, neutral: str) -> str:
+    """The option beside `num_workers=0 if debug else 4`: it is there where the workers are; else nothing."""
+    count = count_argument(call)
+    if count is None or not isinstance(count.value, cst.IfExp) or isinstance(value, cst.IfExp | cst.NamedExpr):
+        return ""
+    test, numbers = count.value.test, (document.code(count.value.body), document.code(count.value.orelse))
+    if not all(number.isdigit() for number in numbers) or sum(int(number) > 0 for number in numbers) != 1:
+        return ""
+    if not isinstance(test, cst.Name | cst.Attribute | cst.Comparison) or any(
+        isinstance(part, cst.Call) for part in document.nodes(test)
+    ):
+        return ""
+    asked, option, are_first = document.code(test), document.code(value), int(numbers[0]) > 0
+    if option == "True" and isinstance(test, cst.Comparison):
+        return asked if are_first else f"not ({asked})"
+    if option == "True":
+        return f"bool({asked})" if are_first else f"not {asked}"
+    return f"{option} if {asked} else {neutral}" if are_first else f"{neutral} if {asked} else {option}"
 
 
 def _line_end_before(document: Document, call: cst.Call, argument: cst.Arg, more: int) -> list[Edit]:
@@ -80,8 +103,13 @@ def worker_count(document: Document, call: cst.Call) -> str:
 
 def spelled_count(document: Document, call: cst.Call) -> str:
     """The same, or nothing where it is no name: a number that stays, or one that comes from elsewhere."""
+    count = count_argument(call)
+    return document.code(count.value) if count and isinstance(count.value, cst.Name | cst.Attribute) else ""
+
+
+def count_argument(call: cst.Call) -> cst.Arg | None:
     for index, argument in enumerate(call.args):
         is_named = argument.keyword is not None and argument.keyword.value == "num_workers"
         if is_named or (argument.keyword is None and not argument.star and index == COUNT_INDEX):
-            return document.code(argument.value) if isinstance(argument.value, cst.Name | cst.Attribute) else ""
-    return ""
+            return argument
+    return None

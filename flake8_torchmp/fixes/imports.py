@@ -21,6 +21,10 @@ WIDTH = 88
 """What a line of imports may have without being too long for anyone."""
 
 
+_OF_FILE = re.compile(r"^#!|coding[:=]|(?i:copyright|licen[cs]e)")
+"""Comments that have to stay at the top of a file."""
+
+
 class _Import(NamedTuple):
     """One name that an import at module level binds."""
 
@@ -51,14 +55,8 @@ class Imports:
                     root = found.spelling.partition(".")[0]
                     own = found.brings if "." not in found.spelling else root
                     self._meanings.setdefault(root, set()).add(own)
-            elif isinstance(node, cst.Name):
-                above = document.parent(node)
-                if isinstance(above, cst.FunctionDef | cst.ClassDef | cst.Param | cst.NamedExpr | cst.NameItem):
-                    name = above.target if isinstance(above, cst.NamedExpr) else getattr(above, "name", above)
-                    if name is node or isinstance(above, cst.NameItem):
-                        bound.add(node.value)
-                elif _is_target(document, node):
-                    bound.add(node.value)
+            elif isinstance(node, cst.Name) and binds(document, node):
+                bound.add(node.value)
         return bound | {name for name, brought in self._meanings.items() if len(brought) > 1}
 
     def _countable(self, at: cst.CSTNode) -> list[_Import]:
@@ -174,11 +172,25 @@ class Imports:
             return document.inserted(document.span(group[0]).start, f"{text}{newline}")
         if block:
             if _kind_of(module) < _kind(block[0]):
-                return document.inserted(document.span(block[0]).start, f"{text}{newline}{newline}")
+                return document.inserted(self._start_with_own_comments(block[0]), f"{text}{newline}{newline}")
             end = document.line_after(document.span(block[-1]).end)
             ended = document.text[:end].endswith(("\n", "\r"))
             return document.inserted(end, f"{text}{newline}" if ended else f"{newline}{text}")
         return self._placed_first(text)
+
+    def _start_with_own_comments(self, line: cst.SimpleStatementLine) -> int:
+        """Where an import begins, with the comments right above it that speak of what it imports."""
+        document = self._document
+        start = place = document.line_start(document.span(line).start)
+        comments = ""
+        while place:
+            above = document.line_start(place - 1)
+            text = document.text[above:place]
+            if not text.startswith("#") or _OF_FILE.search(text):
+                break
+            comments, place = comments + text, above
+        names = {word for word in re.findall(r"\w{3,}", document.code(line)) if word not in ("from", "import")}
+        return place if names & set(re.findall(r"\w{3,}", comments)) else start
 
     def _placed_first(self, text: str) -> Edit:
         """Into a file without imports: after its first comments, its docstring and its __future__."""
@@ -218,6 +230,15 @@ def _sure(lines: Sequence[cst.CSTNode]) -> Iterator[cst.CSTNode]:
 def _raises(block: cst.BaseSuite) -> bool:
     last = block.body[-1] if block.body else None
     return isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Raise)
+
+
+def binds(document: Document, node: cst.Name) -> bool:
+    """Whether a name is bound where it stands, other than by an import."""
+    above = document.parent(node)
+    if isinstance(above, cst.FunctionDef | cst.ClassDef | cst.Param | cst.NamedExpr | cst.NameItem):
+        name = above.target if isinstance(above, cst.NamedExpr) else getattr(above, "name", above)
+        return name is node or isinstance(above, cst.NameItem)
+    return _is_target(document, node)
 
 
 def _is_target(document: Document, node: cst.Name) -> bool:

@@ -197,6 +197,8 @@ def _in_its_place(document: Document, outline: Outline, node: ast.Lambda) -> Cha
     lift.name = target.id
     indent, newline = outline.indent(holder), document.newline
     text = (f"@{decorator}{newline}" if decorator else "") + lifting.code.definition(lift).removesuffix(newline)
+    plain = f"def {target.id}({ast.unparse(node.args)}):"
+    text = text.replace(plain, _annotated(outline, target.id, node, getattr(holder, "annotation", None)) or plain, 1)
     text = indented(text, indent, first=False)
     start, end = outline.start(holder), outline.end(holder)
     tail = document.text[end : document.line_after(end)].rstrip("\r\n")
@@ -215,6 +217,19 @@ def _in_its_place(document: Document, outline: Outline, node: ast.Lambda) -> Cha
         place = document.line_after(end)
         edits.append(outline.edit(place, place, newline * (gap - after)))
     return Change(tuple(edits), lifting.captures.is_safe, f"the lambda became the function {target.id}")
+
+
+def _annotated(outline: Outline, name: str, node: ast.Lambda, annotation: Any) -> str:
+    """The head of a function that says what `Callable[[int], str]` did; nothing where that does not fit."""
+    signature = getattr(annotation, "slice", None)
+    if last_name(getattr(annotation, "value", annotation)) != "Callable" or not isinstance(signature, ast.Tuple):
+        return ""
+    given, returned = signature.elts
+    names = [argument.arg for argument in node.args.args]
+    if not isinstance(given, ast.List) or len(given.elts) != len(names) or ast.unparse(node.args) != ", ".join(names):
+        return ""
+    parameters = [f"{one}: {outline.code(kind)}" for one, kind in zip(names, given.elts, strict=True)]
+    return f"def {name}({', '.join(parameters)}) -> {outline.code(returned)}:"
 
 
 def _blank_lines(outline: Outline, statement: ast.stmt) -> tuple[int | None, int | None]:

@@ -2,7 +2,7 @@
 
 A statement of one line goes on in its last ones, and so does a call that has a line for itself. Of a call that goes on
 already, the arguments of the line get a line each where they had one for all of them, and otherwise the last ones begin
-another line below the first.
+another line below the first. A value that is new as a whole is put into parentheses.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def broken_lines(document: Document, edits: Sequence[Edit]) -> Iterator[Edit]:
             continue
         moved = [edit._replace(start=edit.start - start, end=edit.end - start) for edit in inside]
         if len(applied(line, moved)) > LONGEST >= len(line):
-            yield from list(_broken(document, start, line, inside)) or _spread(document, Span(start, end), inside)
+            breaks = list(_broken(document, start, line, inside)) or _spread(document, Span(start, end), inside)
+            yield from breaks or _in_parentheses(document, start, line, inside)
 
 
 def _broken(document: Document, start: int, line: str, edits: list[Edit]) -> Iterator[Edit]:
@@ -54,6 +55,22 @@ def _broken(document: Document, start: int, line: str, edits: list[Edit]) -> Ite
     if len(indent + document.indent + body) <= LONGEST:
         yield document.inserted(first, document.newline + indent + document.indent)
         yield document.inserted(last, document.newline + indent)
+
+
+def _in_parentheses(document: Document, start: int, line: str, edits: list[Edit]) -> Iterator[Edit]:
+    """A value that is given to a name, and is new as a whole, goes on in parentheses."""
+    indent = line[: len(line) - len(line.lstrip())]
+    try:
+        (statement,) = ast.parse(line.lstrip()).body
+    except (SyntaxError, ValueError):
+        return
+    if not isinstance(statement, ast.Assign) or len(edits) > 1 or not line.isascii():
+        return
+    value = statement.value
+    first, last = start + len(indent) + value.col_offset, start + len(indent) + (value.end_col_offset or 0)
+    if edits[0][1:3] == (first, last) and len(indent + document.indent + edits[0].text) <= LONGEST:
+        yield document.inserted(first, f"({document.newline}{indent}{document.indent}")
+        yield document.inserted(last, f"{document.newline}{indent})")
 
 
 def _last_opener(line: str) -> int:

@@ -306,9 +306,9 @@ class Run:
                 edits.append(self.outline.edit(end, end, self._indented(after, moved, step)))
             edits += [self.outline.removed(*chunk) for chunk in chunks]
             return edits
-        newline, step = self.document.newline, self.document.indent
+        newline, step = self.document.newline, self._step(moved)
         start, end = self._span(chunks[-1])
-        text = HEADER + newline + self._indented(chunks, moved, step)
+        text = HEADER.replace('"', self.document.quote) + newline + self._indented(chunks, moved, step)
         if end == len(self.document.text) and not self.document.text.endswith(("\n", "\r")):
             text = text.removesuffix(newline)
         if chunks[-1][0] > 1 and self.outline.module.lines[chunks[-1][0] - 2].strip():
@@ -316,6 +316,14 @@ class Run:
         edits += [self.outline.removed(*chunk) for chunk in chunks[:-1]]
         edits.append(self.outline.edit(start, end, text))
         return edits
+
+    def _step(self, moved: list[ast.stmt]) -> str:
+        """One step of indentation, as what moves does it, or else the file."""
+        for statement in moved:
+            body: Any = getattr(statement, "body", None)
+            if body and body[0].lineno > statement.lineno:
+                return self.outline.indent(body[0])
+        return self.document.indent
 
     def _chunks(self, moved: list[ast.stmt]) -> list[tuple[int, int]]:
         """The first and last lines of what moves in one piece."""

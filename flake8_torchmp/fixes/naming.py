@@ -24,7 +24,7 @@ ROLES = {"Lambda": "transform", "defaultdict": "default"}
 PLAIN = ("_function", "_task")
 """What a function is called of which nothing is known."""
 
-_MAKES = re.compile(r"^_*(?:get|make|build|create)_")
+_MAKES = re.compile(r"^_*(?:get|make|build|create)(?:_|$)")
 _BUILTIN = frozenset("dict float int isinstance len list max min print set sorted str sum tuple".split())
 _PLACES = frozenset("partial Process Thread submit map apply_async run_in_executor".split())
 """Calls that say nothing of a function that is given to them."""
@@ -50,7 +50,7 @@ def names_for(outline: Outline, node: ast.Lambda, role: str, *, is_task: bool = 
         name = _as_name(candidate)
         if len(name) > 1 and name not in GENERIC:
             yield f"_{name}"
-    if is_task or not called or called in _PLACES:
+    if is_task or not called or called in _PLACES or called in ADDING or called in ROLES:
         yield "_task" if is_task else "_function"
     else:
         yield f"_{_as_name(called)}_fn"
@@ -104,6 +104,7 @@ def _called(outline: Outline, node: ast.AST) -> str:
 
 def _by_place_around(outline: Outline, node: ast.AST) -> str:
     """What takes the list, dict or object that a function is part of."""
+    child, others = node, []
     for item in outline.ancestors(node):
         if isinstance(item, ast.stmt):
             break
@@ -114,9 +115,14 @@ def _by_place_around(outline: Outline, node: ast.AST) -> str:
                 return named if named != called else _one_of(last_name(item.func.value))
             if not called[:1].isupper():
                 break
+        parts = getattr(item, "args" if isinstance(item, ast.Call) else "elts", ())
+        others += [part for part in parts if part is not child] if child in parts else []
+        child = item
         found = _by_place(outline, item)
-        if found:
+        if found and (not others or _one_of(found) != found):
             return _one_of(found)
+        if found:  # a pipeline of steps, or something that is made of a function and of data
+            return f"{found}_step" if any(isinstance(part, ast.Call | ast.Lambda) for part in others) else ""
     return ""
 
 

@@ -2,8 +2,8 @@
 
 Safe: the program gets the same names, in one of the orders that it had to expect, and a list where it had a list or an
 iterator. Entries of `os.scandir` are sorted by their names, also inside `with`; of `os.walk` the folders and files of
-each level are. Refused are an iterator that is asked by `next`, a walk that no loop takes apart, and files with a
-`sorted` of their own.
+each level are. What lists the same folder once more in the function is sorted with it. Refused are an iterator that is
+asked by `next`, a walk that no loop takes apart, and files with a `sorted` of their own.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from flake8_torchmp.findings import Repair
 
 from .change import Change, NotFixable
 from .document import Document, Documents
+
+_UNORDERED = frozenset("any all dict frozenset len max min next set sorted sum".split())
 
 
 def change(repair: Repair, documents: Documents) -> Change:
@@ -30,9 +32,31 @@ def change(repair: Repair, documents: Documents) -> Change:
     if name != "listdir" and _is_asked_by_next(document, node):
         raise NotFixable("the listing is asked by next")
     key = f", key={_by_name(node)}" if name == "scandir" else ""
-    around = document.parent(above) if isinstance(above, cst.Arg) else None
-    whole = around if isinstance(around, cst.Call) and _last(around.func) == "list" and len(around.args) == 1 else node
-    return Change((document.replaced(whole, f"sorted({document.code(node)}{key})"),), True, "the listing is sorted")
+    edits = []
+    for listing in (node, *_alike(document, node)):
+        above = document.parent(listing)
+        around = document.parent(above) if isinstance(above, cst.Arg) else None
+        is_copied = isinstance(around, cst.Call) and _last(around.func) == "list" and len(around.args) == 1
+        edits.append(
+            document.replaced(around if is_copied and around else listing, f"sorted({document.code(node)}{key})")
+        )
+    return Change(tuple(edits), True, "the listing is sorted")
+
+
+def _alike(document: Document, node: cst.Call) -> list[cst.Call]:
+    """Other listings of the same folder in the function, whose order may have to be the same."""
+    function = next((item for item in document.ancestors(node) if isinstance(item, cst.FunctionDef)), None)
+    found = []
+    for call in document.nodes(function) if function is not None else ():
+        if isinstance(call, cst.Call) and call is not node and document.code(call) == document.code(node):
+            above = document.parent(call)
+            around = document.parent(above) if isinstance(above, cst.Arg) else None
+            is_ordered = not isinstance(above, cst.ComparisonTarget | cst.WithItem) and (
+                not isinstance(around, cst.Call) or _last(around.func) not in _UNORDERED
+            )
+            if is_ordered:
+                found.append(call)
+    return found
 
 
 def _walked(document: Document, node: cst.Call) -> Change:

@@ -12,7 +12,8 @@ from libcst.helpers import get_full_name_for_node
 from .change import Edit, applied
 from .document import Document
 
-_NAME = re.compile(r"[^\W\d]\w*")
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+"""Not what stands behind a dot: `Lock` of `ctx.Lock` is no name."""
 _IMPORT = re.compile(r"^(?:import|from)\b[^\r\n]*", re.MULTILINE)
 _TORCH = re.compile(r"^(?:import|from)[ \t]+torch\b(?!\.multiprocessing)", re.MULTILINE)
 
@@ -60,7 +61,7 @@ def _is_unused(
     name = alias.evaluated_alias or alias.evaluated_name
     if name not in gone or not _does_nothing(alias, part, after):
         return False
-    pattern = rf"\b{name}\b"
+    pattern = rf"(?<![\w.]){name}\b"
     return len(re.findall(pattern, after)) == len(re.findall(pattern, code))
 
 

@@ -89,9 +89,10 @@ if __name__ == "__main__":
   started in the same folder.
 - What a parameter means, if neither its name nor its use says that it is a path: texts such as `split="train/clean"`,
   keys in an HDF5 file or `image/png` are left alone.
+- Tests, which run in one folder: files that say so by their name.
 
 ## How to silence it
-Write `# noqa: TMP501` on the line of the literal. Examples and tests that always run in one folder are best named in
+Write `# noqa: TMP501` on the line of the literal. Examples that always run in one folder are best named in
 per-file-ignores of setup.cfg; `extend-ignore = TMP501` there switches the rule off. Dataset classes that the tool does
 not know by themselves are named by `torchmp-dataset-bases`.
 """
@@ -110,6 +111,8 @@ from . import rule
 
 @rule("TMP501", "relative-path-to-dataset", fix="safe or unsafe")
 def relative_path_to_dataset(module: Module, model: Model) -> Iterator[Finding]:
+    if model.is_test(module):
+        return
     for given in model.dataset_arguments(module):
         for literal in model.paths.relative_literals(given.source):
             message = (

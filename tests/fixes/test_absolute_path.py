@@ -77,6 +77,23 @@ SLASHES = {
 }
 
 
+def test_a_slash_for_a_path_that_a_method_joins() -> None:
+    text = """\
+import os
+from torch.utils.data import Dataset
+class Speech(Dataset):
+    def __init__(self, root, url=""):
+        self._find(root, url)
+    def _find(self, root, url):
+        root = os.fspath(root)
+        self.rows = open(os.path.join(root, "rows.csv")).readlines()
+Speech("./")
+"""
+    assert mended_text(text) == text.replace('"./"', 'os.path.abspath("./")')
+    text = text.replace('os.path.join(root, "rows.csv")', 'root + "rows.csv"')
+    assert mended_text(text) == text.replace('"./"', 'os.path.abspath("./") + "/"')
+
+
 @pytest.mark.parametrize("opened", SLASHES)
 def test_a_slash_at_the_end_stays_where_it_is_needed(opened: str) -> None:
     slash, head = SLASHES[opened], "import os\n" + JOINING.replace("{opened}", opened)
@@ -84,6 +101,8 @@ def test_a_slash_at_the_end_stays_where_it_is_needed(opened: str) -> None:
     assert mended_text(text) == head + f'texts = Texts(root=os.path.abspath("data/"){slash})\n'
     text = head + 'PLACE = "data/"\ntexts = Texts(PLACE)\n'
     assert mended_text(text) == head + f'PLACE = os.path.abspath("data/"){slash}\ntexts = Texts(PLACE)\n'
+    joined = head + 'PLACE = "data/"\ntexts = Texts(os.path.join(PLACE, "train"))\n'
+    assert mended_text(joined) == joined.replace('"data/"', 'os.path.abspath("data/")')
     text += "prepare(PLACE)\n"
     assert 'PLACE = os.path.abspath("data/") + "/"\n' in mended_text(text)
 

@@ -39,6 +39,19 @@ SAFE = {
         'def run():\n    queue = mp.get_context("spawn").Queue()\n'
         "    torch.multiprocessing.spawn(work, args=(queue,))\n"
     ),
+    "def run():\n    ctx = mp.get_context('spawn')\n    ctx.Process(target=work, args=(0, mp.Queue()))\n": (
+        "def run():\n    ctx = mp.get_context('spawn')\n    ctx.Process(target=work, args=(0, ctx.Queue()))\n"
+    ),
+    "def run(ctx=None):\n    ctx = ctx or 1\n    one = mp.get_context('spawn')\n    queue = mp.Queue()\n"
+    "    one.Process(target=work, args=(0, queue))\n": (
+        "def run(ctx=None):\n    ctx = ctx or 1\n    one = mp.get_context('spawn')\n    queue = one.Queue()\n"
+        "    one.Process(target=work, args=(0, queue))\n"
+    ),
+    "def run():\n    queue = mp.Queue()\n    ctx = mp.get_context('spawn')\n"
+    "    ctx.Process(target=work, args=(0, queue))\n": (
+        "def run():\n    queue = mp.get_context('spawn').Queue()\n    ctx = mp.get_context('spawn')\n"
+        "    ctx.Process(target=work, args=(0, queue))\n"
+    ),
     "@dataclass\nclass Control:\n    stop: object = field(default_factory=mp.Event)\n\n\n"
     "def run():\n    torch.multiprocessing.spawn(work, args=(Control(),))\n": (
         '@dataclass\nclass Control:\n    stop: object = field(default_factory=mp.get_context("spawn").Event)\n\n\n'
@@ -61,8 +74,8 @@ SAFE = {
     "executor = ProcessPoolExecutor(2, mp_context=mp.get_start_method())\n": (
         "executor = ProcessPoolExecutor(2, mp_context=mp.get_context(mp.get_start_method()))\n"
     ),
-    "def run():\n    queue = Queue(4)\n    torch.multiprocessing.spawn(work, args=(queue,))\n": (
-        'def run():\n    queue = mp.get_context("spawn").Queue(4)\n'
+    "def run(kind=Queue):\n    queue = Queue(4)\n    torch.multiprocessing.spawn(work, args=(queue,))\n": (
+        'def run(kind=Queue):\n    queue = mp.get_context("spawn").Queue(4)\n'
         "    torch.multiprocessing.spawn(work, args=(queue,))\n"
     ),
 }

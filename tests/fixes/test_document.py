@@ -232,6 +232,14 @@ IMPORTS = {
         "from os import makedirs as m\nfrom os.path import exists\nuse()\n", "import os", "os",
         "import os\nfrom os import makedirs as m\nfrom os.path import exists\nuse()\n",
     ),
+    "a comment that speaks of the first import": (
+        "# This loader is a drop-in one.\nfrom fast import loader\nuse()\n", "import functools", "functools",
+        "import functools\n\n# This loader is a drop-in one.\nfrom fast import loader\nuse()\n",
+    ),
+    "a comment that speaks of the file": (
+        "#!/usr/bin/env python\n# Trains models.\nimport torch\nuse()\n", "import functools", "functools",
+        "#!/usr/bin/env python\n# Trains models.\nimport functools\n\nimport torch\nuse()\n",
+    ),
     "comments behind and semicolons": (
         "import abc; import os  # both\nuse()\n", "import functools", "functools",
         "import abc; import os  # both\nimport functools\nuse()\n",

@@ -264,6 +264,84 @@ SAFE: dict[str, tuple[str, str, str]] = {
             spawn(train, args=(schedule,))
         """,
     ),
+    "one argument among others": (
+        "lambda row: row + 1",
+        """
+        def main(data):
+            source = Mapper(data, lambda row: row + 1)
+            return source
+        """,
+        """
+        def _task(row):
+            return row + 1
+
+
+        def main(data):
+            source = Mapper(data, _task)
+            return source
+        """,
+    ),
+    "one part of what is no list": (
+        "lambda x: x / 255.0",
+        """
+        class Pipeline:
+            def __init__(self):
+                self.pipeline = Sequential(Module(lambda x: x / 255.0), Flip(0.5))
+        """,
+        """
+        def _pipeline_step(x):
+            return x / 255.0
+
+
+        class Pipeline:
+            def __init__(self):
+                self.pipeline = Sequential(Module(_pipeline_step), Flip(0.5))
+        """,
+    ),
+    "one of the steps that a function returns": (
+        "lambda row: row + 1",
+        """
+        def build(_transform):
+            return [_transform, Lambda(lambda row: row + 1)]
+        """,
+        """
+        def _transform_2(row):
+            return row + 1
+
+
+        def build(_transform):
+            return [_transform, Lambda(_transform_2)]
+        """,
+    ),
+    "a name with its type": (
+        "lambda n: n * n",
+        """
+        square: Callable[[int], "Count"] = lambda n: n * n
+        """,
+        """
+        def square(n: int) -> "Count":
+            return n * n
+        """,
+    ),
+    "one that is put into a list beside another": (
+        "lambda row: row + 1",
+        """
+        def main(data, _step):
+            steps = [_step]
+            steps.append(lambda row: row + 1)
+            return steps
+        """,
+        """
+        def _step_2(row):
+            return row + 1
+
+
+        def main(data, _step):
+            steps = [_step]
+            steps.append(_step_2)
+            return steps
+        """,
+    ),
     "a name that means something else at module level": (
         "lambda step: 0.5**step",
         """
@@ -388,12 +466,12 @@ UNSAFE: dict[str, tuple[str, str, str]] = {
         from functools import partial
 
 
-        def _build(x, *, p):
+        def _task(x, *, p):
             return x**p
 
 
         def build(powers):
-            return [partial(_build, p=p) for p in powers]
+            return [partial(_task, p=p) for p in powers]
         """,
     ),
     "a local function that it calls": (

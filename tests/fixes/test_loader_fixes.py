@@ -34,6 +34,16 @@ def test_listing_is_sorted(listing: str) -> None:
     assert mended_text(after) == after
 
 
+def test_listings_of_one_folder_stay_in_step() -> None:
+    before = (
+        "[f for f in os.listdir(root)]\n        names, count = os.listdir(root), len(os.listdir(root))\n"
+        "        self.labels = [count, self.table(names)]"
+    )
+    after = before.replace("in os.listdir(root)", "in sorted(os.listdir(root))")
+    after = after.replace("= os.listdir(root)", "= sorted(os.listdir(root))")
+    assert mended_text(DATASET.format(listing=before)) == DATASET.format(listing=after)
+
+
 WALKED = {
     "[os.path.join(x[0], f) for x in os.walk(root) for f in x[2]]": (
         "[os.path.join(x[0], f) for x in sorted(os.walk(root)) for f in sorted(x[2])]"
@@ -140,6 +150,24 @@ def test_option_depends_on_the_count(option: str) -> None:
     after = mended_text(text, unsafe=True)
     assert after == CHOSEN.format(option=FITTED[option])
     assert mended_text(after, unsafe=True) == after
+
+
+CHOSEN_COUNTS = {
+    "0 if a.debug else 2": ("not a.debug", "None if a.debug else 4"),
+    "2 if cuda else 0": ("bool(cuda)", "4 if cuda else None"),
+    "0 if n < 9 else 2": ("not (n < 9)", "None if n < 9 else 4"),
+}
+
+
+@pytest.mark.parametrize("count", CHOSEN_COUNTS)
+def test_option_is_chosen_as_the_count_is(count: str) -> None:
+    persistent, prefetched = CHOSEN_COUNTS[count]
+    text = LOADER + "\n\ndef make(data, a, cuda, n):\n    return DataLoader(data, num_workers={}, {}={})\n"
+    for option, value, fitted in (("persistent_workers", "True", persistent), ("prefetch_factor", "4", prefetched)):
+        after = mended_text(text.format(count, option, value), unsafe=True)
+        assert after == text.format(count, option, fitted)
+    drawn = text.format(count.replace("0", "draw()"), "timeout", "3")
+    assert mended_text(drawn, unsafe=True) == drawn
 
 
 def test_option_stays_for_those_who_name_a_count() -> None:

@@ -28,6 +28,10 @@ def edited(text: str, old: str, new: str) -> str:
                 f"        name for name in sorted(listed({NAME})) if name\n    ]\n    return names\n"
             ),
         ),
+        (
+            f"if here:\n    name = listed({LONG[:90]})  # all\n",
+            f"if here:\n    name = (\n        sorted(listed({LONG[:90]}))\n    )  # all\n",
+        ),
         (f"f(1)[2](listed({LONG[:90]}), 'é)')\r\n", f"f(1)[2](\r\n    sorted(listed({LONG[:90]})), 'é)'\r\n)\r\n"),
     ],
 )

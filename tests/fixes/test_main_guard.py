@@ -57,6 +57,32 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
             print("done")
         ''',
     ),
+    "quotes and steps as they are": (
+        "main_guard",
+        "range(3)",
+        """
+        import torch
+
+        def first(rows):
+          return rows[0]
+
+        NAME = 'all'
+        for epoch in range(3):
+            print(epoch)
+        """,
+        """
+        import torch
+
+        def first(rows):
+          return rows[0]
+
+        NAME = 'all'
+
+        if __name__ == '__main__':
+            for epoch in range(3):
+                print(epoch)
+        """,
+    ),
     "a value that nobody reads, among others": (
         "main_guard",
         "range(3)",

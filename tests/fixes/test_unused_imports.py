@@ -16,6 +16,7 @@ AFTER = {
     '"""Doc."""\n\nimport os\n\nos.quit()\n': '"""Doc."""\n\npass\n',
     "import sys, os, io\nos.quit()\n": "import sys, io\npass\n",
     "from os import abort, path\nabort()\npath.join()\n": "from os import path\npass\npath.join()\n",
+    "import os\n\nfrom sys import quit\n\nos.quit()\nsys.os\n": "from sys import quit\n\npass\nsys.os\n",
     "import torch\r\nimport torch.multiprocessing as mp\r\nmp.quit()\r\n": "import torch\r\npass\r\n",
 }
 
