@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
@@ -28,6 +28,7 @@ from .targets import default_methods
 
 _SETTING = re.compile(b"set_start_method")
 ALL = frozenset(START_METHODS)
+MOST_CALLERS = 40
 CONTEXT_CLASSES = {
     "ForkContext": "fork",
     "ForkProcess": "fork",
@@ -57,19 +58,22 @@ class StartMethods:
     def may_be_set_by_program(self, module: Module) -> bool:
         """Whether a program that uses a module sets a start method, under whatever conditions."""
         codebase = self.evaluator.codebase
-        return any(codebase.matches(path, _SETTING) for path in codebase.users([module.path]))
+        return any(codebase.matches(path, _SETTING) for path in codebase.reachable(codebase.users([module.path])))
 
     def _set_by_program(self, module: Module) -> frozenset[str]:
         codebase = self.evaluator.codebase
         found: set[str] = set()
         certain = False
-        for path in codebase.users([module.path]):
+        users = codebase.users([module.path])
+        for path in codebase.reachable(users):
             if not codebase.matches(path, _SETTING):
                 continue
             other = codebase.module(path)
             if other is None:
                 continue
             for call in other.calls_of("set_start_method"):
+                if path not in users and not self._is_come_to(call, other, users):
+                    continue
                 frame = self.evaluator.frame_at(call, other)
                 if not any(mp_name(value) == "set_start_method" for value in self.evaluator.values(call.func, frame)):
                     continue
@@ -80,6 +84,23 @@ class StartMethods:
                     for condition in conditions(call)
                 )
         return frozenset(found) if certain else frozenset(found) | self.default
+
+    def _is_come_to(self, call: ast.Call, module: Module, users: Sequence[str]) -> bool:
+        """Whether what some files import comes to a call: when it is imported, or because they call its function."""
+        pending: list[tuple[ast.AST, Module]] = [(call, module)]
+        seen: set[int] = set()
+        while pending and len(seen) < MOST_CALLERS:
+            node, inside = pending.pop()
+            if inside.path in users:
+                return True
+            function = inside.scope_of(node).enclosing_function()
+            if function is None and not is_guarded(self.evaluator, node, inside):
+                return True
+            if function is not None and id(function) not in seen:
+                seen.add(id(function))
+                callers = self.evaluator.callers.of(function)
+                pending += [(arguments.call, arguments.frame.module) for arguments, _ in callers]
+        return False
 
     def _named(self, source: Source | None) -> frozenset[str]:
         """The methods that an argument can name."""

@@ -36,27 +36,24 @@ from flake8_torchmp.semantics.values import (
     Value,
 )
 
-from . import apis, threads
+from . import apis, managers, threads
 from .guards import tells_main
 from .methods import ALL, StartMethods, mp_name
 from .starts import Start, Starts
-from .threads import THREAD_EXECUTORS, THREAD_NAMES, THREAD_POOLS, THREADS, ThreadStarts
+from .threads import THREAD_EXECUTORS, THREAD_FUNCTIONS, THREAD_NAMES, THREAD_POOLS, THREADS, ThreadStarts
 from .workers import Workers
 
 EVENTS = re.compile(
     rb"start_method|get_context|multiprocessing|\bProcess|\bPool\b|Executor|\bThread|\bTimer\b|[Ll]oader|\.spawn\b"
 )
 SETTING = re.compile(rb"set_start_method")
-FACTORIES = re.compile(rb"factory\s*=")
+MAKING = re.compile(rb"factory\s*=|Manager\b")
 PROCESSES = re.compile(rb"multiprocessing|\bProcess|Loader|\.spawn\b|\bTrainer\b")
 QUEUES = frozenset(("queue.Queue", "queue.LifoQueue", "queue.PriorityQueue"))
-MANAGERS = frozenset(
-    f"multiprocessing.managers.{name}" for name in ("BaseManager", "SyncManager", "SharedMemoryManager")
-)
 FIXING = apis.PRIMITIVES | {"Pool", "Manager", "get_context"}
 """What fixes the default context when the default context makes it."""
 COUNTED = FIXING | frozenset(("set_start_method", "get_start_method", "spawn", "start_processes"))
-COUNTED_OF_LIBRARIES = THREAD_POOLS | MANAGERS | apis.EXECUTORS
+COUNTED_OF_LIBRARIES = THREAD_POOLS | THREAD_FUNCTIONS | managers.CLASSES | apis.EXECUTORS
 NAMES = (
     COUNTED
     | frozenset("start stop submit map join shutdown terminate close run_in_executor".split())
@@ -226,9 +223,13 @@ class _AllEvents(Watch):
             function = self.starts.function_of(callee)
             if function is not None and self.may_matter(function):
                 return True
-            if isinstance(callee, Class) and attributes.has_factories(self.outline, callee):
+            if isinstance(callee, Class) and self._makes_something(callee):
                 return True
         return False
+
+    def _makes_something(self, cls: Class) -> bool:
+        """Whether making an object counts: of a manager, or of a record whose fields' defaults are made by calls."""
+        return managers.is_class(self.outline, cls) or attributes.has_factories(self.outline, cls)
 
     def may_matter(self, function: Function) -> bool:
         return bool(self._counting.of(function.scope))
@@ -250,12 +251,12 @@ class _AllEvents(Watch):
         return any(isinstance(callee, Unknown) or _may_be_event(callee) for callee in callees)
 
     def _makes_records(self, scope: Scope) -> bool:
-        """Whether a function makes objects whose fields' defaults are made by calls."""
+        """Whether a function makes managers, or objects whose fields' defaults are made by calls."""
         module = scope.module
-        if not self.codebase.leads_to(module.path, FACTORIES):
+        if not self.codebase.leads_to(module.path, MAKING):
             return False
         return any(
-            isinstance(value, Class) and attributes.has_factories(self.outline, value)
+            isinstance(value, Class) and self._makes_something(value)
             for node in body_nodes(scope.node)
             if isinstance(node, ast.Call) and may_run_project(self.outline, node.func, module)
             for value in self.outline.values(node.func, self.outline.frame_at(node, module))
@@ -358,6 +359,7 @@ class _Run(Walk):
         if isinstance(callee, Member):
             return self._of_member(callee, node, frame, state)
         if isinstance(callee, Class):
+            state = self._managed(Instance(callee, self.evaluator.arguments(node, frame)), node, frame, state)
             return self._filled_in(callee, node, frame, state)
         if isinstance(callee, Unknown) and last_name(node.func) == "join" and not node.args:
             return frozenset(mark for mark in state if mark.kind != "thread")  # it may be any thread
@@ -383,13 +385,25 @@ class _Run(Walk):
         if name in THREAD_POOLS:
             state = self._marked(state, "fixed", node, frame, f"{name.rpartition('.')[2]}()")
             return self._marked(state, "thread", node, frame, f"{name.rpartition('.')[2]}()", None, id(node))
-        if name in MANAGERS:
-            return self._marked(state, "fixed", node, frame, f"{name.rpartition('.')[2]}()")
+        if name in THREAD_FUNCTIONS:
+            arguments = self.evaluator.arguments(node, frame)
+            self.threads[id(node)] = Result(External(name, node, frame.module), arguments)
+            return self._marked(state, "thread", node, frame, "a thread", None, id(node))
+        if name in managers.CLASSES:
+            made = Result(External(name, node, frame.module), self.evaluator.arguments(node, frame))
+            return self._managed(made, node, frame, state)
         if name in apis.EXECUTORS:
             arguments = self.evaluator.arguments(node, frame)
             if arguments.get(1, "mp_context") is None and not arguments.is_open:
                 return self._marked(state, "fixed", node, frame, "ProcessPoolExecutor()")
         return state
+
+    def _managed(self, made: Value, node: ast.Call, frame: Frame, state: State) -> State:
+        """A manager asks for the default context when it is made without one of its own."""
+        arguments = managers.made_with(self.evaluator, made)
+        if arguments is None or managers.context_of(arguments) is not None or arguments.is_open:
+            return state
+        return self._marked(state, "fixed", node, frame, "a manager")
 
     def _of_member(self, callee: Member, node: ast.Call, frame: Frame, state: State) -> State:
         owner = callee.owner
@@ -425,7 +439,8 @@ class _Run(Walk):
             if run is not None:
                 yield run, self.evaluator.frame(run.scope, None, run.closure, thread)
         elif isinstance(thread, Result):
-            target = thread.arguments.get(1, "target")
+            is_begun = thread.name in THREAD_FUNCTIONS
+            target = thread.arguments.get(0) if is_begun else thread.arguments.get(1, "target")
             for value in self.evaluator.of(target) if target is not None else ():
                 if isinstance(value, Function):
                     yield value, self.evaluator.frame_of(value.scope)

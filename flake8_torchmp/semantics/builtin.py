@@ -169,6 +169,8 @@ def _getattr(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
         if isinstance(label, Constant) and isinstance(label.value, str):
             for value in evaluator.of(base):
                 yield from evaluator.member(value, label.value, base.node, arguments.frame)
+                if isinstance(value, Unknown | Result | Member):
+                    yield from command_line.left_out(evaluator, arguments.call, arguments.frame)
         else:
             yield UNKNOWN
 
@@ -238,6 +240,7 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         yield as_mapping(evaluator, owner, arguments)
         return
     if not isinstance(owner, Collection):
+        yield from command_line.left_out(evaluator, arguments.call, arguments.frame)
         yield Result(callee, arguments)
         return
     key_source = arguments.get(0)

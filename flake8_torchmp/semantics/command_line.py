@@ -10,6 +10,7 @@ from .module import Module
 from .values import UNKNOWN, Constant, Member, Result, Value
 
 if TYPE_CHECKING:
+    from .calls import Frame
     from .evaluate import Evaluator
 
 PARSED = ("parse_args", "parse_known_args", "parse_intermixed_args")
@@ -27,6 +28,19 @@ def as_choice(value: Value) -> Value:
         choice.way = value.way
         return choice
     return value
+
+
+ASKING = frozenset("get pop setdefault".split())
+
+
+def left_out(evaluator: Evaluator, call: ast.AST, frame: Frame) -> Iterator[Value]:
+    """The text that `config.get("method", "fork")` gives where an unseen configuration says nothing."""
+    if not isinstance(call, ast.Call) or not call.args or not isinstance(call.args[-1], ast.Constant):
+        return
+    is_asking = isinstance(call.func, ast.Attribute) and call.func.attr in ASKING and len(call.args) == 2
+    is_getattr = isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) == 3
+    if (is_asking or is_getattr) and isinstance(call.args[-1].value, str):
+        yield from map(as_choice, evaluator.values(call.args[-1], frame))
 
 
 def is_choice(value: Value) -> bool:
