@@ -106,6 +106,17 @@ MULTIPROCESSING_CALLS = {
 }
 """What multiprocessing, torch.multiprocessing and their contexts offer, by bare name."""
 
+ELASTIC = frozenset(
+    f"torch.distributed.{name}"
+    for name in (
+        "launcher.LaunchConfig",
+        "launcher.api.LaunchConfig",
+        "elastic.multiprocessing.start_processes",
+        "elastic.agent.server.local_elastic_agent.LocalElasticAgent",
+    )
+)
+"""What torch's elastic launches are configured by: each is told the method by `start_method=`."""
+
 PROCESS_CLASSES = frozenset(("Process", "SpawnProcess", "ForkProcess", "ForkServerProcess", "BaseProcess"))
 EXECUTORS = frozenset(("concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process.ProcessPoolExecutor"))
 EXECUTOR = Api(

@@ -277,7 +277,7 @@ def _is_stored_name(node: ast.AST) -> TypeGuard[ast.Name]:
 
 
 def retries(scope: Scope) -> Iterator[ast.AST]:
-    """Where a `__getitem__` gives another sample than it was asked for: `return self[index + 1]` and the like."""
+    """Where a `__getitem__` gives another sample than it was asked for: `return self[index + 1]`, `x = self[…]`."""
     node = scope.node
     assert isinstance(node, FUNCTIONS)
     names = [argument.arg for argument in node.args.args]
@@ -285,7 +285,7 @@ def retries(scope: Scope) -> Iterator[ast.AST]:
         return
     receiver, index = names[:2]
     for part in body_nodes(node):
-        if isinstance(part, ast.Return) and part.value is not None and _is_conditional(part, index):
+        if isinstance(part, ast.Return | ast.Assign) and part.value is not None and _is_conditional(part, index):
             asked = _asked_again(part.value, receiver)
             if asked is not None and not (
                 isinstance(asked, ast.Name) and asked.id == index and not _rebinds(part, index)

@@ -47,6 +47,7 @@ EVENTS = re.compile(
     rb"start_method|get_context|multiprocessing|\bProcess|\bPool\b|Executor|\bThread|\bTimer\b|[Ll]oader|\.spawn\b"
 )
 SETTING = re.compile(rb"set_start_method")
+MAIN = re.compile(rb"__main__")
 MAKING = re.compile(rb"factory\s*=|Manager\b")
 PROCESSES = re.compile(rb"multiprocessing|\bProcess|Loader|\.spawn\b|\bTrainer\b")
 QUEUES = frozenset(("queue.Queue", "queue.LifoQueue", "queue.PriorityQueue"))
@@ -67,6 +68,8 @@ WAITING = frozenset(
 """Calls by which a thread may go on for long."""
 CATCHING = frozenset(("", "RuntimeError", "Exception", "BaseException"))
 """What catches "context has already been set"."""
+SETTLING = frozenset(("set", "forced", "fixed"))
+"""The marks after which `set_start_method` fails."""
 ENDING = frozenset("join shutdown terminate close".split())
 LISTENERS = frozenset(("logging.handlers.QueueListener",))
 """Threads whose `stop` waits for their end."""
@@ -167,6 +170,8 @@ class Timeline:
     def forked_after_threads(self, module: Module) -> Iterator[tuple[Moment, Mark]]:
         """Where processes are, or may by default be, forked while a thread of a module runs."""
         scopes = list(self._threading_scopes(module))
+        if any(is_main and root.module is module for root, is_main in self._roots(scopes)):
+            scopes += self._programs_with(module)
         for moment in self.of(scopes).values() if scopes else ():
             start = moment.start
             if (
@@ -178,6 +183,14 @@ class Timeline:
             threads = [mark for mark in moment.before if mark.kind == "thread" and mark.made_in is module]
             if threads:
                 yield moment, min(threads, key=lambda mark: position(mark.node))
+
+    def _programs_with(self, module: Module) -> Iterator[Scope]:
+        """The modules that import one and run something themselves, as far as names say."""
+        codebase = self.evaluator.codebase
+        paths = [path for path in codebase.users([module.path]) if codebase.matches(path, MAIN) and path != module.path]
+        for program in map(codebase.module, paths if len(paths) <= MOST_CALLERS else ()):
+            if program is not None:
+                yield program.scope
 
     def _threading_scopes(self, module: Module) -> Iterator[Scope]:
         """The functions that make threads of a module's, as far as names say."""
@@ -343,6 +356,8 @@ class _Run(Walk):
                 self._record(node, frame, state, None)
             arguments = self.evaluator.arguments(node, frame)
             kind = "forced" if is_forced(self.evaluator, arguments) else "set"
+            if kind == "forced" and methods.is_default_context(arguments.get(0, "method")):
+                return frozenset(mark for mark in state if mark.kind not in SETTLING)  # forgets what was set
             return self._marked(state, kind, node, frame, "set_start_method()")
         if name == "get_start_method":
             arguments = self.evaluator.arguments(node, frame)

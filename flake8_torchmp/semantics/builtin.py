@@ -26,6 +26,7 @@ from .values import (
     Source,
     Super,
     Text,
+    Unknown,
     Value,
     qualified,
 )
@@ -217,6 +218,9 @@ def as_mapping(evaluator: Evaluator, value: Value, arguments: Arguments) -> Valu
         found.update(attributes.field_sources(evaluator, value))
     elif isinstance(value, Result) and value.name.removesuffix("()") in RECORDS:
         found.update(value.arguments.keywords)
+    elif options := command_line.read_all(value, arguments):
+        entries = tuple(Entry(name, source) for name, source in options.items())
+        return Collection("dict", entries, False, arguments.call, arguments.frame.module)
     else:
         return UNKNOWN
     found.update({e.label: e.source for e in value.added_attributes() if e.label == e.attribute})
