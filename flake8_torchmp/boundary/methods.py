@@ -194,10 +194,18 @@ def is_context(value: Value) -> bool:
     return name == "get_context" or name.endswith("Context")
 
 
+def allows_none(evaluator: Evaluator, arguments: Arguments) -> bool:
+    """Whether `get_start_method` is asked only for what is set already."""
+    source = arguments.get(0, "allow_none")
+    if source is None:
+        return arguments.is_open
+    return not all(isinstance(value, Constant) and not value.value for value in evaluator.of(source))
+
+
 def asks_whether_set(evaluator: Evaluator, node: ast.AST, frame: Frame) -> bool:
     """Whether a test on the way to a node asks if a start method has been set: `get_start_method(allow_none=True)`."""
     return any(
-        value.arguments.get(0, "allow_none") is not None if isinstance(value, Result) else True
+        allows_none(evaluator, value.arguments) if isinstance(value, Result) else True
         for value in _asked_before(evaluator, node, frame)
     )
 

@@ -32,7 +32,7 @@ from flake8_torchmp.semantics.values import (
 from . import apis, managers
 from .crossings import Crossings, is_executor, is_given_executor
 from .guards import is_guarded, runs_at_import
-from .iterations import ITERATING, Iterations, iterated
+from .iterations import CONSUMING, ITERATING, Iterations, iterated
 from .methods import StartMethods, mp_name
 
 DEEPEST = 6
@@ -41,7 +41,7 @@ START_NAMES = frozenset(
     "Pool Manager spawn start_processes start submit map run_in_executor fit validate test predict".split()
 )
 """The names of all methods that start processes."""
-COUNTING_NAMES = START_NAMES.union(name.rpartition(".")[2] for name in apis.CONSUMERS | apis.RUNNERS)
+COUNTING_NAMES = START_NAMES.union(name.rpartition(".")[2] for name in CONSUMING | apis.RUNNERS)
 LOADER_CALL = re.compile(rb"[Ll]oader\w*\b|\bDL\b")
 
 
@@ -314,7 +314,7 @@ class Starts:
                 return self._of_manager(owner, node, frame)
             if apis.LAUNCHERS.fullmatch(qualified(callee)):
                 return self._launched(node, frame)
-        if isinstance(callee, External) and callee.name in apis.CONSUMERS:
+        if isinstance(callee, External) and callee.name in CONSUMING:
             for argument in node.args:
                 start = self._iterates(argument, frame)
                 if start is not None:
@@ -432,8 +432,10 @@ class Starts:
                         method = self._enter_of(value)
                         if method is not None:
                             called.append(method.scope)
-            elif not found and isinstance(node, ITERATING) and not isinstance(node, ast.Assign):
-                found = "iterates" if self.iterations.may_be_by(node, scope.module) else ""
+            elif not found and isinstance(node, ITERATING):
+                is_unpacking = isinstance(node, ast.Assign)
+                iterates = self.iterations.may_be_unpacked if is_unpacking else self.iterations.may_be_by
+                found = "iterates" if iterates(node, scope.module) else ""
         return found, called
 
     def _is_start(self, callee: Value) -> bool:

@@ -38,7 +38,7 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis, managers, threads
 from .guards import tells_main
-from .methods import ALL, StartMethods, mp_name
+from .methods import ALL, StartMethods, allows_none, mp_name
 from .starts import Start, Starts
 from .threads import THREAD_EXECUTORS, THREAD_FUNCTIONS, THREAD_NAMES, THREAD_POOLS, THREADS, ThreadStarts
 from .workers import Workers
@@ -351,7 +351,8 @@ class _Run(Walk):
         name = mp_name(callee)
         methods = self.timeline.methods
         if name == "set_start_method":
-            is_again = any(mark.node is node for mark in state) and runs_once(node, frame.module)
+            runs_at_most_once = runs_once(node, frame.module) or _is_called_in_turn(frame)
+            is_again = any(mark.node is node for mark in state) and runs_at_most_once
             if not is_again and not any(CATCHING & caught for caught in self.caught):
                 self._record(node, frame, state, None)
             arguments = self.evaluator.arguments(node, frame)
@@ -361,7 +362,7 @@ class _Run(Walk):
             return self._marked(state, kind, node, frame, "set_start_method()")
         if name == "get_start_method":
             arguments = self.evaluator.arguments(node, frame)
-            if not methods.is_default(callee) or arguments.get(0, "allow_none") is not None or arguments.is_open:
+            if not methods.is_default(callee) or allows_none(self.evaluator, arguments):
                 return state
             return self._marked(state, "fixed", node, frame, "get_start_method()")
         if name in FIXING and methods.is_default(callee):
@@ -491,6 +492,15 @@ class _Run(Walk):
         tests = tests_of(self.tests)
         before = frozenset(mark for mark in state if not contradict(mark.tests, tests))
         _add(self.moments, Moment(node, frame.module, before, start))
+
+
+def _is_called_in_turn(frame: Frame) -> bool:
+    """Whether a function runs in `for step in steps: step()`: the next round runs another one."""
+    call = frame.arguments.call if frame.arguments is not None else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or frame.arguments is None:
+        return False
+    bindings = frame.arguments.frame.scope.bindings.get(call.func.id, ())
+    return any(binding.kind == "for" for binding in bindings)
 
 
 def _may_be_event(callee: Value) -> bool:

@@ -106,8 +106,8 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
     elif name in ATTRIBUTES_OF and arguments.positional:
         for value in evaluator.of(arguments.positional[0]):
             yield as_mapping(evaluator, value, arguments)
-    elif name in ("os.environ.get", "os.getenv") and len(arguments.positional) > 1:
-        yield from (command_line.as_choice(value) for value in evaluator.of(arguments.positional[1]))
+    elif name in ("os.environ.get", "os.getenv") and (default := arguments.get(1, "default")) is not None:
+        yield from (command_line.as_choice(value) for value in evaluator.of(default))
         yield Result(callee, arguments)
     elif name in REPLACING and arguments.positional:
         for value in evaluator.of(arguments.positional[0]):
