@@ -106,6 +106,17 @@ MULTIPROCESSING_CALLS = {
 }
 """What multiprocessing, torch.multiprocessing and their contexts offer, by bare name."""
 
+ELASTIC = frozenset(
+    f"torch.distributed.{name}"
+    for name in (
+        "launcher.LaunchConfig",
+        "launcher.api.LaunchConfig",
+        "elastic.multiprocessing.start_processes",
+        "elastic.agent.server.local_elastic_agent.LocalElasticAgent",
+    )
+)
+"""What torch's elastic launches are configured by: each is told the method by `start_method=`."""
+
 PROCESS_CLASSES = frozenset(("Process", "SpawnProcess", "ForkProcess", "ForkServerProcess", "BaseProcess"))
 EXECUTORS = frozenset(("concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process.ProcessPoolExecutor"))
 EXECUTOR = Api(
@@ -191,11 +202,19 @@ LAUNCHERS = re.compile(
 
 CONSUMERS = frozenset(
     "builtins.list builtins.tuple builtins.set builtins.next builtins.iter builtins.sum builtins.sorted builtins.max "
-    "builtins.min builtins.any builtins.all builtins.dict builtins.enumerate builtins.zip itertools.islice "
-    "itertools.cycle itertools.chain tqdm.tqdm tqdm.auto.tqdm tqdm.notebook.tqdm tqdm.std.tqdm tqdm.trange "
+    "builtins.min builtins.any builtins.all builtins.dict builtins.enumerate builtins.zip builtins.frozenset "
+    "collections.deque collections.Counter itertools.islice itertools.cycle itertools.chain itertools.zip_longest "
+    "itertools.tee itertools.accumulate itertools.groupby itertools.pairwise itertools.batched "
+    "tqdm.tqdm tqdm.auto.tqdm tqdm.notebook.tqdm tqdm.std.tqdm tqdm.trange "
     "rich.progress.track".split()
 )
 """Functions that iterate, now or when their result is, what they are given."""
+
+CONSUMERS_BEHIND_FUNCTION = frozenset(
+    "builtins.map builtins.filter functools.reduce itertools.starmap itertools.takewhile itertools.dropwhile "
+    "itertools.filterfalse".split()
+)
+"""The same, where a function comes first."""
 
 RUNNERS = frozenset(
     "builtins.map builtins.filter functools.reduce fire.Fire typer.run absl.app.run tyro.cli jsonargparse.CLI "

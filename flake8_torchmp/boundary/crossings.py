@@ -33,7 +33,10 @@ from .worker_counts import WorkerCounts
 
 API_NAMES = MAKERS | set(apis.POOL_TASKS) | set(apis.EXECUTOR_TASKS) | {"__init__", "run_in_executor"}
 
-SET_LATER = {p.keyword: p for p in apis.KEYWORD_LOADER if p.role == "function"}
+SET_LATER = {
+    "multiprocessing_context": (),
+    **{p.keyword: (p,) for p in apis.KEYWORD_LOADER if p.role == "function"},
+}
 """What a loader may be given by its attributes as well."""
 
 
@@ -341,14 +344,14 @@ class Crossings:
     def _set_later(self, module: Module) -> Iterator[Call]:
         """`loader.collate_fn = pad`: what is put on a loader once it is made."""
         for change in (change for found in list(module.changes.values()) for change in found):
-            parameter = SET_LATER.get(change.name) if change.kind == "attribute" and not change.path else None
-            if parameter is None or change.value is None:
+            parameters = SET_LATER.get(change.name) if change.kind == "attribute" and not change.path else None
+            if parameters is None or change.value is None:
                 continue
             frame = self.evaluator.frame_at(change.node, module)
             for loader in self.evaluator.values(change.target, frame):
                 call = loader.arguments.call if isinstance(loader, Result) else None
                 if isinstance(loader, Result) and isinstance(call, ast.Call) and loader.name in self.loaders:
-                    api = Api("DataLoader", "loader", (parameter,))
+                    api = Api("DataLoader", "loader", parameters)
                     given = Arguments(call, loader.arguments.frame)
                     given.positional = loader.arguments.positional
                     given.keywords = {**loader.arguments.keywords, change.name: Source(change.value, frame)}

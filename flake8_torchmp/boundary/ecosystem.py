@@ -7,7 +7,7 @@ their signatures. What pickles by dill or cloudpickle is not here, since lambdas
 
 from __future__ import annotations
 
-from flake8_torchmp.semantics import keywords
+from flake8_torchmp.semantics import classes, keywords
 from flake8_torchmp.semantics.calls import Arguments
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
@@ -126,4 +126,18 @@ def wrapped_networks(evaluator: Evaluator, value: Value) -> list[Instance] | Non
         if isinstance(value, Member) and value.name == "module" and isinstance(value.owner, Instance):
             return [value.owner]  # `network.module if is_parallel else network`
         value = value.owner if isinstance(value, Member) else value.callee
+    return None
+
+
+SAME_NETWORK = frozenset("share_memory to cpu cuda eval train float double half bfloat16 requires_grad_ apply".split())
+"""Methods of torch.nn.Module that give the network itself."""
+
+
+def same_network(evaluator: Evaluator, value: Value) -> Instance | None:
+    """The project's network that `network.to(device).share_memory()` is."""
+    while isinstance(value, Result) and isinstance(value.callee, Member) and value.callee.name in SAME_NETWORK:
+        value = value.callee.owner
+        if isinstance(value, Instance):
+            is_network = any(base.startswith("torch.nn.") for base in classes.library_bases(evaluator, value.cls))
+            return value if is_network else None
     return None

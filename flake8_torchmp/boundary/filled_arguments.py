@@ -12,6 +12,7 @@ from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import contradict, facts_at
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import ancestors, body_nodes, dotted, last_name, position, up
+from flake8_torchmp.semantics.scopes import Change
 from flake8_torchmp.semantics.values import Class, Collection, Function, Instance, Method, Partial, Source, Value
 
 from .crossings import Crossing, Crossings
@@ -86,7 +87,7 @@ class FilledArguments:
     ) -> Iterator[tuple[Making, str, ast.AST]]:
         given = source.node
         making = _made_where(crossing, source.frame)
-        if making is not None and self._is_copied(given, making) and self._changes(function, name):
+        if making is not None and self._is_copied(given, making) and self._changes(function, name, source):
             read = self._read_after(given, making, _keys_set(function, name))
             if read is not None:
                 yield making, ast.unparse(given), read
@@ -107,7 +108,7 @@ class FilledArguments:
             return
         making = _made_where(crossing, crossing.source.frame)
         for read in self._reads_after(holder, making) if making is not None else ():
-            if _key_read(read) == name and making is not None and self._changes(function, name):
+            if _key_read(read) == name and making is not None and self._changes(function, name, source):
                 yield making, f"{holder.id}[{name!r}]", read
                 return
 
@@ -212,7 +213,7 @@ class FilledArguments:
             for call in module.calls.get("share_memory_", ())
         )
 
-    def _changes(self, function: Function, name: str, depth: int = 2) -> bool:
+    def _changes(self, function: Function, name: str, given: Source, depth: int = 2) -> bool:
         """Whether a function changes a parameter, or a function does to which it hands that on."""
         for call in body_nodes(function.node) if depth else ():
             if isinstance(call, ast.Call) and any(isinstance(a, ast.Name) and a.id == name for a in call.args):
@@ -220,15 +221,35 @@ class FilledArguments:
                 for value in self.outline.values(call.func, self.outline.frame_at(call, function.scope.module)):
                     for inner, shift in _function(value):
                         names = [p.name for p in parameters(inner.node).values() if p.index is not None][shift:]
-                        if place < len(names) and self._changes(inner, names[place], depth - 1):
+                        if place < len(names) and self._changes(inner, names[place], given, depth - 1):
                             return True
-        changes = [c for c in function.scope.module.changes.get(name, ()) if c.name not in TAKING]
+        changes = [
+            c
+            for c in function.scope.module.changes.get(name, ())
+            if c.name not in TAKING and not self._is_of_shared_entry(c, given)
+        ]
         if any(self.state.mutations.is_parameter(name, change, function.scope) for change in changes):
             return True
         return any(  # `out += x` on a list, array or tensor works in place
             change.kind == "augmented" and function.scope.module.scope_of(change.node) is function.scope
             for change in changes
             if isinstance(change.target, ast.Subscript | ast.Attribute)
+        )
+
+    def _is_of_shared_entry(self, change: Change, given: Source) -> bool:
+        """Whether a change goes to an entry that is shared: `boards["loss"][rank] = x` of a shared tensor."""
+        entry = change.target
+        while isinstance(entry, ast.Subscript | ast.Attribute) and not isinstance(entry.value, ast.Name):
+            entry = entry.value
+        key = entry.slice if isinstance(entry, ast.Subscript) else None
+        if not isinstance(key, ast.Constant) or (entry is change.target and change.kind == "augmented"):
+            return False
+        return any(
+            may_be_shared(inner)
+            for value in self.evaluator.of(given)
+            for place, (label, source) in enumerate(self.evaluator.items(value))
+            if key.value in (label, place)
+            for inner in self.evaluator.of(source)
         )
 
     def _read_after(self, given: ast.expr, crossing: Crossing | Making, keys: set[object] | None) -> ast.AST | None:

@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 from flake8_torchmp.semantics.calls import receiver_name
 from flake8_torchmp.semantics.flow import block_of
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, root_name, up
 from flake8_torchmp.semantics.scopes import Scope
 
 BROAD = frozenset(("Exception", "BaseException"))
@@ -97,7 +97,35 @@ def _is_broad(kind: ast.expr | None) -> bool:
 def _is_optional(body: Sequence[ast.stmt], scope: Scope) -> bool:
     """Whether a block is harmless, or keeps for later what its function gives all the same."""
     gives = any(given.value is not None and not _is_marker(given.value) for given in scope.returns)
-    return _is_harmless(body) or (gives and all(map(_saves, body)))
+    done = list(_done_in(body, body, scope))
+    return _is_harmless(done) or (gives and all(map(_saves, done)))
+
+
+def _done_in(body: Sequence[ast.stmt], around: Sequence[ast.stmt], scope: Scope) -> Iterator[ast.stmt]:
+    """The statements of a block but for those that only get ready, with what libraries offer, for the others."""
+    for statement in body:
+        if isinstance(statement, ast.If) and not statement.orelse and _asks_libraries(statement.test, scope):
+            yield from _done_in(statement.body, around, scope)
+        elif not _gets_ready(statement, around, scope):
+            yield statement
+
+
+def _gets_ready(statement: ast.stmt, around: Sequence[ast.stmt], scope: Scope) -> bool:
+    """`path = os.path.join(root, name)`, where nobody reads `path` after the block."""
+    if not isinstance(statement, ast.Assign) or not all(isinstance(target, ast.Name) for target in statement.targets):
+        return False
+    names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
+    return _asks_libraries(statement.value, scope) and all(
+        any(outer is item for item in around for outer in ancestors(load))
+        for name in names
+        for load in scope.module.loads(name)
+        if scope.module.scope_of(load).enclosing_function() is scope
+    )
+
+
+def _asks_libraries(value: ast.expr, scope: Scope) -> bool:
+    calls = [part for part in ast.walk(value) if isinstance(part, ast.Call)]
+    return all(_is_module(root_name(call.func), scope) for call in calls)
 
 
 def _saves(statement: ast.stmt) -> bool:
@@ -208,7 +236,7 @@ def _receivers(scope: Scope) -> set[str]:
 
 
 def _is_module(name: str, scope: Scope) -> bool:
-    bindings = scope.module.scope.bindings.get(name, ())
+    bindings = [*scope.module.scope.bindings.get(name, ()), *scope.bindings.get(name, ())]
     return any(binding.kind == "import" for binding in bindings)
 
 
@@ -277,7 +305,7 @@ def _is_stored_name(node: ast.AST) -> TypeGuard[ast.Name]:
 
 
 def retries(scope: Scope) -> Iterator[ast.AST]:
-    """Where a `__getitem__` gives another sample than it was asked for: `return self[index + 1]` and the like."""
+    """Where a `__getitem__` gives another sample than it was asked for: `return self[index + 1]`, `x = self[…]`."""
     node = scope.node
     assert isinstance(node, FUNCTIONS)
     names = [argument.arg for argument in node.args.args]
@@ -285,7 +313,7 @@ def retries(scope: Scope) -> Iterator[ast.AST]:
         return
     receiver, index = names[:2]
     for part in body_nodes(node):
-        if isinstance(part, ast.Return) and part.value is not None and _is_conditional(part, index):
+        if isinstance(part, ast.Return | ast.Assign) and part.value is not None and _is_conditional(part, index):
             asked = _asked_again(part.value, receiver)
             if asked is not None and not (
                 isinstance(asked, ast.Name) and asked.id == index and not _rebinds(part, index)

@@ -111,7 +111,10 @@ class Hangings:
             assert isinstance(value.callee, Member)
             yield value.callee.owner, f".{value.callee.name}()"
         elif isinstance(value, Result):
-            if self._keeps(value):
+            itself = ecosystem.same_network(self.evaluator, value)
+            if itself is not None:
+                yield itself, f".{value.name.rpartition('.')[2]}()"
+            elif self._keeps(value):
                 yield from self._arguments_of(value.arguments, qualified(value.callee).rpartition(".")[2])
                 if isinstance(value.callee, Member):
                     yield value.callee.owner, f".{value.callee.name}()"

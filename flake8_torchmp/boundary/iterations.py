@@ -21,6 +21,7 @@ from flake8_torchmp.semantics.values import (
 from . import apis
 from .ecosystem import has_no_workers
 
+CONSUMING = apis.CONSUMERS | apis.CONSUMERS_BEHIND_FUNCTION
 LOOPS = (ast.For, ast.AsyncFor)
 ITERATING = (*COMPREHENSIONS, *LOOPS, ast.Starred, ast.YieldFrom, ast.Assign)
 
@@ -79,9 +80,18 @@ class Iterations:
         """Whether a node can iterate a loader by itself, from definitions alone."""
         return any(self.may_give_loader(expression, module) for expression in iterated(node))
 
+    def may_be_unpacked(self, node: ast.AST, module: Module) -> bool:
+        """Whether `first, second = loader` takes a loader apart that is made or kept right there."""
+        return isinstance(node, ast.Assign) and any(
+            isinstance(value, Result) and value.name in self.loaders
+            for expression in iterated(node)
+            if may_be_loader(expression)
+            for value in self.outline.values(expression, self.outline.frame_at(expression, module))
+        )
+
     def may_be_consumed(self, callee: Value, call: ast.Call, module: Module) -> bool:
         """Whether a library's function may iterate a loader that it is given."""
-        is_consumer = isinstance(callee, External) and callee.name in apis.CONSUMERS
+        is_consumer = isinstance(callee, External) and callee.name in CONSUMING
         return is_consumer and any(self.may_give_loader(argument, module) for argument in call.args)
 
     def may_give_loader(self, expression: ast.expr, module: Module) -> bool:

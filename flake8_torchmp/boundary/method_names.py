@@ -14,9 +14,12 @@ from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.narrowing import survives
 from flake8_torchmp.semantics.values import Constant, External, Source
 
+from . import apis
 from .crossings import Crossings
 from .guards import mentions_platform
 from .methods import ALL, CONTEXT_CLASSES, mp_name
+
+ELASTIC_NAMES = frozenset(name.rpartition(".")[2] for name in apis.ELASTIC)
 
 
 class MethodName(NamedTuple):
@@ -74,12 +77,23 @@ class MethodNames:
                         source = self.evaluator.arguments(call, frame).get(0, "method")
                         if source is not None:
                             yield call, frame, source, f"{name}()"
+        yield from self._given_to_elastic(module)
         for found in self.crossings.calls(module):
             keyword = {"loader": "multiprocessing_context", "spawn": "start_method"}.get(found.api.kind, "")
             index = 11 if found.api.kind == "loader" else 5
             source = found.arguments.get(index, keyword) if keyword else None
             if source is not None and found.api.name != "spawn":
                 yield found.node, found.frame, source, f"{found.api.name}({keyword}=)"
+
+    def _given_to_elastic(self, module: Module) -> Iterator[tuple[ast.Call, Frame, Source, str]]:
+        for name in ELASTIC_NAMES:
+            for call in module.calls_of(name):
+                for frame in self.evaluator.contexts(module.scope_of(call)):
+                    self.evaluator.steps = 0
+                    source = self.evaluator.arguments(call, frame).get(None, "start_method")
+                    callees = self.evaluator.values(call.func, frame) if source is not None else ()
+                    if source is not None and any(isinstance(v, External) and v.name in apis.ELASTIC for v in callees):
+                        yield call, frame, source, f"{name}(start_method=)"
 
     def _named(self, value: Constant, call: ast.Call, frame: Frame, text: str, is_exception: bool) -> MethodName:
         passed = tuple((hop.node, hop.module) for hop in value.way)

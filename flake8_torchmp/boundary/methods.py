@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
@@ -28,6 +28,7 @@ from .targets import default_methods
 
 _SETTING = re.compile(b"set_start_method")
 ALL = frozenset(START_METHODS)
+MOST_CALLERS = 40
 CONTEXT_CLASSES = {
     "ForkContext": "fork",
     "ForkProcess": "fork",
@@ -57,19 +58,22 @@ class StartMethods:
     def may_be_set_by_program(self, module: Module) -> bool:
         """Whether a program that uses a module sets a start method, under whatever conditions."""
         codebase = self.evaluator.codebase
-        return any(codebase.matches(path, _SETTING) for path in codebase.users([module.path]))
+        return any(codebase.matches(path, _SETTING) for path in codebase.reachable(codebase.users([module.path])))
 
     def _set_by_program(self, module: Module) -> frozenset[str]:
         codebase = self.evaluator.codebase
         found: set[str] = set()
         certain = False
-        for path in codebase.users([module.path]):
+        users = codebase.users([module.path])
+        for path in codebase.reachable(users):
             if not codebase.matches(path, _SETTING):
                 continue
             other = codebase.module(path)
             if other is None:
                 continue
             for call in other.calls_of("set_start_method"):
+                if path not in users and not self._is_come_to(call, other, users):
+                    continue
                 frame = self.evaluator.frame_at(call, other)
                 if not any(mp_name(value) == "set_start_method" for value in self.evaluator.values(call.func, frame)):
                     continue
@@ -80,6 +84,23 @@ class StartMethods:
                     for condition in conditions(call)
                 )
         return frozenset(found) if certain else frozenset(found) | self.default
+
+    def _is_come_to(self, call: ast.Call, module: Module, users: Sequence[str]) -> bool:
+        """Whether what some files import comes to a call: when it is imported, or because they call its function."""
+        pending: list[tuple[ast.AST, Module]] = [(call, module)]
+        seen: set[int] = set()
+        while pending and len(seen) < MOST_CALLERS:
+            node, inside = pending.pop()
+            if inside.path in users:
+                return True
+            function = inside.scope_of(node).enclosing_function()
+            if function is None and not is_guarded(self.evaluator, node, inside):
+                return True
+            if function is not None and id(function) not in seen:
+                seen.add(id(function))
+                callers = self.evaluator.callers.of(function)
+                pending += [(arguments.call, arguments.frame.module) for arguments, _ in callers]
+        return False
 
     def _named(self, source: Source | None) -> frozenset[str]:
         """The methods that an argument can name."""
@@ -173,10 +194,18 @@ def is_context(value: Value) -> bool:
     return name == "get_context" or name.endswith("Context")
 
 
+def allows_none(evaluator: Evaluator, arguments: Arguments) -> bool:
+    """Whether `get_start_method` is asked only for what is set already."""
+    source = arguments.get(0, "allow_none")
+    if source is None:
+        return arguments.is_open
+    return not all(isinstance(value, Constant) and not value.value for value in evaluator.of(source))
+
+
 def asks_whether_set(evaluator: Evaluator, node: ast.AST, frame: Frame) -> bool:
     """Whether a test on the way to a node asks if a start method has been set: `get_start_method(allow_none=True)`."""
     return any(
-        value.arguments.get(0, "allow_none") is not None if isinstance(value, Result) else True
+        allows_none(evaluator, value.arguments) if isinstance(value, Result) else True
         for value in _asked_before(evaluator, node, frame)
     )
 

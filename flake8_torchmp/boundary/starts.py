@@ -29,10 +29,10 @@ from flake8_torchmp.semantics.values import (
     qualified,
 )
 
-from . import apis
+from . import apis, managers
 from .crossings import Crossings, is_executor, is_given_executor
 from .guards import is_guarded, runs_at_import
-from .iterations import ITERATING, Iterations, iterated
+from .iterations import CONSUMING, ITERATING, Iterations, iterated
 from .methods import StartMethods, mp_name
 
 DEEPEST = 6
@@ -41,7 +41,7 @@ START_NAMES = frozenset(
     "Pool Manager spawn start_processes start submit map run_in_executor fit validate test predict".split()
 )
 """The names of all methods that start processes."""
-COUNTING_NAMES = START_NAMES.union(name.rpartition(".")[2] for name in apis.CONSUMERS | apis.RUNNERS)
+COUNTING_NAMES = START_NAMES.union(name.rpartition(".")[2] for name in CONSUMING | apis.RUNNERS)
 LOADER_CALL = re.compile(rb"[Ll]oader\w*\b")
 
 
@@ -129,8 +129,12 @@ class Starts:
     def _may_matter(self, node: ast.AST, module: Module) -> bool:
         frame = self.outline.frame_at(node, module)
         if isinstance(node, WITHS):
-            entered = [self._enter_of(v) for item in node.items for v in self.outline.values(item.context_expr, frame)]
-            return any(method and self.can_start(method.scope, self._with_loaders) for method in entered)
+            values = [value for item in node.items for value in self.outline.values(item.context_expr, frame)]
+            return any(
+                managers.made_with(self.outline, value) is not None
+                or ((method := self._enter_of(value)) and self.can_start(method.scope, self._with_loaders))
+                for value in values
+            )
         if not isinstance(node, ast.Call):
             return self._with_loaders and self.iterations.may_be_by(node, module)
         if not self._may_count(node.func, module):
@@ -226,9 +230,12 @@ class Starts:
         return None
 
     def _entering(self, node: ast.With | ast.AsyncWith, frame: Frame, depth: int) -> Start | None:
-        """The start in an `__enter__` of the project."""
+        """The start in an `__enter__` of the project, or of a manager."""
         for item in node.items:
             for value in self.evaluator.values(item.context_expr, frame):
+                start = self._of_manager(value, item.context_expr, frame)
+                if start is not None:
+                    return start
                 method = self._enter_of(value)
                 if method is not None and depth < DEEPEST and self.can_start(method.scope, self._with_loaders):
                     entered = self.evaluator.frame(method.scope, None, method.closure, value)
@@ -236,6 +243,14 @@ class Starts:
                     if start is not None:
                         return start
         return None
+
+    def _of_manager(self, value: Value, node: ast.AST, frame: Frame) -> Start | None:
+        arguments = managers.made_with(self.evaluator, value)
+        if arguments is None:
+            return None
+        context = managers.context_of(arguments)
+        methods = self.methods.of_contexts(context, frame.module)
+        return Start(node, frame.module, "a manager starts", methods, self.methods.is_default_context(context))
 
     def _enter_of(self, value: Value) -> Function | None:
         return classes.find_method(self.outline, value.cls, "__enter__") if isinstance(value, Instance) else None
@@ -295,9 +310,11 @@ class Starts:
             if callee.name == "start" and isinstance(owner, Instance) and self.crossings.is_process(owner.cls):
                 methods, by_default = self.crossings.process_methods(owner.cls, module)
                 return Start(node, module, f"{owner.cls.scope.name}.start()", methods, by_default)
+            if callee.name == "start":
+                return self._of_manager(owner, node, frame)
             if apis.LAUNCHERS.fullmatch(qualified(callee)):
                 return self._launched(node, frame)
-        if isinstance(callee, External) and callee.name in apis.CONSUMERS:
+        if isinstance(callee, External) and callee.name in CONSUMING:
             for argument in node.args:
                 start = self._iterates(argument, frame)
                 if start is not None:
@@ -410,11 +427,15 @@ class Starts:
                 inner = self.outline.frame_in(scope.module.scope_of(node), frame)
                 for item in node.items:
                     for value in self.outline.values(item.context_expr, inner):
+                        if managers.made_with(self.outline, value) is not None:
+                            return "starts", []
                         method = self._enter_of(value)
                         if method is not None:
                             called.append(method.scope)
-            elif not found and isinstance(node, ITERATING) and not isinstance(node, ast.Assign):
-                found = "iterates" if self.iterations.may_be_by(node, scope.module) else ""
+            elif not found and isinstance(node, ITERATING):
+                is_unpacking = isinstance(node, ast.Assign)
+                iterates = self.iterations.may_be_unpacked if is_unpacking else self.iterations.may_be_by
+                found = "iterates" if iterates(node, scope.module) else ""
         return found, called
 
     def _is_start(self, callee: Value) -> bool:
@@ -424,7 +445,9 @@ class Starts:
             return False
         owner = callee.owner
         if callee.name == "start":
-            return not isinstance(owner, Result) or mp_name(owner.callee) in apis.PROCESS_CLASSES
+            if not isinstance(owner, Result) or owner.name in managers.CLASSES:
+                return True
+            return mp_name(owner.callee) in apis.PROCESS_CLASSES
         if callee.name == "run_in_executor":
             return True
         return is_executor(owner) or apis.LAUNCHERS.fullmatch(qualified(callee)) is not None

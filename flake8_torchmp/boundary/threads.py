@@ -22,13 +22,24 @@ THREADS = frozenset(("threading.Thread", "threading.Timer", "threading._Timer", 
 THREAD_POOLS = frozenset(
     "multiprocessing.pool.ThreadPool torch.multiprocessing.pool.ThreadPool multiprocessing.dummy.Pool".split()
 )
-THREAD_NAMES = ("Thread", "Timer", "QueueListener", "ThreadPoolExecutor", "ThreadPool", "Pool")
+THREAD_FUNCTIONS = frozenset(("_thread.start_new_thread", "_thread.start_new"))
+"""Functions that start a thread at once, which nobody can join."""
+THREAD_NAMES = (
+    "Thread",
+    "Timer",
+    "QueueListener",
+    "ThreadPoolExecutor",
+    "ThreadPool",
+    "Pool",
+    "start_new_thread",
+    "start_new",
+)
 THREAD_EXECUTORS = frozenset(("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor"))
 WORDS = re.compile(rb"[tT]hread|\bTimer\b|QueueListener|Executor|\bdummy\b")
 
 _BEGINNING = frozenset(apis.EXECUTOR_TASKS) | {"start", "run_in_executor"}
 """Methods that start a thread, or processes of an executor, which are there from then on."""
-_NAMES = _BEGINNING | {name.rpartition(".")[2] for name in THREAD_POOLS}
+_NAMES = _BEGINNING | {name.rpartition(".")[2] for name in THREAD_POOLS | THREAD_FUNCTIONS}
 _WITHS = (ast.With, ast.AsyncWith)
 
 
@@ -102,4 +113,6 @@ def _may_begin(callee: Value) -> bool:
         return _may_begin(callee.callee)
     if isinstance(callee, Member):
         return callee.name in _BEGINNING and not isinstance(callee.owner, Constant | Text)
-    return isinstance(callee, Unknown) or (isinstance(callee, External) and callee.name in THREAD_POOLS)
+    return isinstance(callee, Unknown) or (
+        isinstance(callee, External) and callee.name in THREAD_POOLS | THREAD_FUNCTIONS
+    )

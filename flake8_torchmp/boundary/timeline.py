@@ -36,27 +36,25 @@ from flake8_torchmp.semantics.values import (
     Value,
 )
 
-from . import apis, threads
+from . import apis, managers, threads
 from .guards import tells_main
-from .methods import ALL, StartMethods, mp_name
+from .methods import ALL, StartMethods, allows_none, mp_name
 from .starts import Start, Starts
-from .threads import THREAD_EXECUTORS, THREAD_NAMES, THREAD_POOLS, THREADS, ThreadStarts
+from .threads import THREAD_EXECUTORS, THREAD_FUNCTIONS, THREAD_NAMES, THREAD_POOLS, THREADS, ThreadStarts
 from .workers import Workers
 
 EVENTS = re.compile(
     rb"start_method|get_context|multiprocessing|\bProcess|\bPool\b|Executor|\bThread|\bTimer\b|[Ll]oader|\.spawn\b"
 )
 SETTING = re.compile(rb"set_start_method")
-FACTORIES = re.compile(rb"factory\s*=")
+MAIN = re.compile(rb"__main__")
+MAKING = re.compile(rb"factory\s*=|Manager\b")
 PROCESSES = re.compile(rb"multiprocessing|\bProcess|Loader|\.spawn\b|\bTrainer\b")
 QUEUES = frozenset(("queue.Queue", "queue.LifoQueue", "queue.PriorityQueue"))
-MANAGERS = frozenset(
-    f"multiprocessing.managers.{name}" for name in ("BaseManager", "SyncManager", "SharedMemoryManager")
-)
 FIXING = apis.PRIMITIVES | {"Pool", "Manager", "get_context"}
 """What fixes the default context when the default context makes it."""
 COUNTED = FIXING | frozenset(("set_start_method", "get_start_method", "spawn", "start_processes"))
-COUNTED_OF_LIBRARIES = THREAD_POOLS | MANAGERS | apis.EXECUTORS
+COUNTED_OF_LIBRARIES = THREAD_POOLS | THREAD_FUNCTIONS | managers.CLASSES | apis.EXECUTORS
 NAMES = (
     COUNTED
     | frozenset("start stop submit map join shutdown terminate close run_in_executor".split())
@@ -70,6 +68,8 @@ WAITING = frozenset(
 """Calls by which a thread may go on for long."""
 CATCHING = frozenset(("", "RuntimeError", "Exception", "BaseException"))
 """What catches "context has already been set"."""
+SETTLING = frozenset(("set", "forced", "fixed"))
+"""The marks after which `set_start_method` fails."""
 ENDING = frozenset("join shutdown terminate close".split())
 LISTENERS = frozenset(("logging.handlers.QueueListener",))
 """Threads whose `stop` waits for their end."""
@@ -170,6 +170,8 @@ class Timeline:
     def forked_after_threads(self, module: Module) -> Iterator[tuple[Moment, Mark]]:
         """Where processes are, or may by default be, forked while a thread of a module runs."""
         scopes = list(self._threading_scopes(module))
+        if any(is_main and root.module is module for root, is_main in self._roots(scopes)):
+            scopes += self._programs_with(module)
         for moment in self.of(scopes).values() if scopes else ():
             start = moment.start
             if (
@@ -181,6 +183,14 @@ class Timeline:
             threads = [mark for mark in moment.before if mark.kind == "thread" and mark.made_in is module]
             if threads:
                 yield moment, min(threads, key=lambda mark: position(mark.node))
+
+    def _programs_with(self, module: Module) -> Iterator[Scope]:
+        """The modules that import one and run something themselves, as far as names say."""
+        codebase = self.evaluator.codebase
+        paths = [path for path in codebase.users([module.path]) if codebase.matches(path, MAIN) and path != module.path]
+        for program in map(codebase.module, paths if len(paths) <= MOST_CALLERS else ()):
+            if program is not None:
+                yield program.scope
 
     def _threading_scopes(self, module: Module) -> Iterator[Scope]:
         """The functions that make threads of a module's, as far as names say."""
@@ -226,9 +236,13 @@ class _AllEvents(Watch):
             function = self.starts.function_of(callee)
             if function is not None and self.may_matter(function):
                 return True
-            if isinstance(callee, Class) and attributes.has_factories(self.outline, callee):
+            if isinstance(callee, Class) and self._makes_something(callee):
                 return True
         return False
+
+    def _makes_something(self, cls: Class) -> bool:
+        """Whether making an object counts: of a manager, or of a record whose fields' defaults are made by calls."""
+        return managers.is_class(self.outline, cls) or attributes.has_factories(self.outline, cls)
 
     def may_matter(self, function: Function) -> bool:
         return bool(self._counting.of(function.scope))
@@ -250,12 +264,12 @@ class _AllEvents(Watch):
         return any(isinstance(callee, Unknown) or _may_be_event(callee) for callee in callees)
 
     def _makes_records(self, scope: Scope) -> bool:
-        """Whether a function makes objects whose fields' defaults are made by calls."""
+        """Whether a function makes managers, or objects whose fields' defaults are made by calls."""
         module = scope.module
-        if not self.codebase.leads_to(module.path, FACTORIES):
+        if not self.codebase.leads_to(module.path, MAKING):
             return False
         return any(
-            isinstance(value, Class) and attributes.has_factories(self.outline, value)
+            isinstance(value, Class) and self._makes_something(value)
             for node in body_nodes(scope.node)
             if isinstance(node, ast.Call) and may_run_project(self.outline, node.func, module)
             for value in self.outline.values(node.func, self.outline.frame_at(node, module))
@@ -337,15 +351,18 @@ class _Run(Walk):
         name = mp_name(callee)
         methods = self.timeline.methods
         if name == "set_start_method":
-            is_again = any(mark.node is node for mark in state) and runs_once(node, frame.module)
+            runs_at_most_once = runs_once(node, frame.module) or _is_called_in_turn(frame)
+            is_again = any(mark.node is node for mark in state) and runs_at_most_once
             if not is_again and not any(CATCHING & caught for caught in self.caught):
                 self._record(node, frame, state, None)
             arguments = self.evaluator.arguments(node, frame)
             kind = "forced" if is_forced(self.evaluator, arguments) else "set"
+            if kind == "forced" and methods.is_default_context(arguments.get(0, "method")):
+                return frozenset(mark for mark in state if mark.kind not in SETTLING)  # forgets what was set
             return self._marked(state, kind, node, frame, "set_start_method()")
         if name == "get_start_method":
             arguments = self.evaluator.arguments(node, frame)
-            if not methods.is_default(callee) or arguments.get(0, "allow_none") is not None or arguments.is_open:
+            if not methods.is_default(callee) or allows_none(self.evaluator, arguments):
                 return state
             return self._marked(state, "fixed", node, frame, "get_start_method()")
         if name in FIXING and methods.is_default(callee):
@@ -358,6 +375,7 @@ class _Run(Walk):
         if isinstance(callee, Member):
             return self._of_member(callee, node, frame, state)
         if isinstance(callee, Class):
+            state = self._managed(Instance(callee, self.evaluator.arguments(node, frame)), node, frame, state)
             return self._filled_in(callee, node, frame, state)
         if isinstance(callee, Unknown) and last_name(node.func) == "join" and not node.args:
             return frozenset(mark for mark in state if mark.kind != "thread")  # it may be any thread
@@ -383,13 +401,25 @@ class _Run(Walk):
         if name in THREAD_POOLS:
             state = self._marked(state, "fixed", node, frame, f"{name.rpartition('.')[2]}()")
             return self._marked(state, "thread", node, frame, f"{name.rpartition('.')[2]}()", None, id(node))
-        if name in MANAGERS:
-            return self._marked(state, "fixed", node, frame, f"{name.rpartition('.')[2]}()")
+        if name in THREAD_FUNCTIONS:
+            arguments = self.evaluator.arguments(node, frame)
+            self.threads[id(node)] = Result(External(name, node, frame.module), arguments)
+            return self._marked(state, "thread", node, frame, "a thread", None, id(node))
+        if name in managers.CLASSES:
+            made = Result(External(name, node, frame.module), self.evaluator.arguments(node, frame))
+            return self._managed(made, node, frame, state)
         if name in apis.EXECUTORS:
             arguments = self.evaluator.arguments(node, frame)
             if arguments.get(1, "mp_context") is None and not arguments.is_open:
                 return self._marked(state, "fixed", node, frame, "ProcessPoolExecutor()")
         return state
+
+    def _managed(self, made: Value, node: ast.Call, frame: Frame, state: State) -> State:
+        """A manager asks for the default context when it is made without one of its own."""
+        arguments = managers.made_with(self.evaluator, made)
+        if arguments is None or managers.context_of(arguments) is not None or arguments.is_open:
+            return state
+        return self._marked(state, "fixed", node, frame, "a manager")
 
     def _of_member(self, callee: Member, node: ast.Call, frame: Frame, state: State) -> State:
         owner = callee.owner
@@ -425,7 +455,8 @@ class _Run(Walk):
             if run is not None:
                 yield run, self.evaluator.frame(run.scope, None, run.closure, thread)
         elif isinstance(thread, Result):
-            target = thread.arguments.get(1, "target")
+            is_begun = thread.name in THREAD_FUNCTIONS
+            target = thread.arguments.get(0) if is_begun else thread.arguments.get(1, "target")
             for value in self.evaluator.of(target) if target is not None else ():
                 if isinstance(value, Function):
                     yield value, self.evaluator.frame_of(value.scope)
@@ -461,6 +492,15 @@ class _Run(Walk):
         tests = tests_of(self.tests)
         before = frozenset(mark for mark in state if not contradict(mark.tests, tests))
         _add(self.moments, Moment(node, frame.module, before, start))
+
+
+def _is_called_in_turn(frame: Frame) -> bool:
+    """Whether a function runs in `for step in steps: step()`: the next round runs another one."""
+    call = frame.arguments.call if frame.arguments is not None else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or frame.arguments is None:
+        return False
+    bindings = frame.arguments.frame.scope.bindings.get(call.func.id, ())
+    return any(binding.kind == "for" for binding in bindings)
 
 
 def _may_be_event(callee: Value) -> bool:

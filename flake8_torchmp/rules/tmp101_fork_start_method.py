@@ -14,8 +14,8 @@ and since Python 3.14 Linux uses forkserver. Code that names fork keeps the old 
 ValueError on Windows, which has no fork.
 
 The rule reports the text "fork" where it is written, if it reaches `set_start_method`, `get_context`,
-`DataLoader(multiprocessing_context=...)`, `start_processes(start_method=...)` or an executor's `mp_context`, also as a
-parameter's default, a constant or an entry of a dict.
+`DataLoader(multiprocessing_context=...)`, `start_processes(start_method=...)`, torch's elastic `LaunchConfig` or an
+executor's `mp_context`, also as a parameter's default, a constant or an entry of a dict.
 
 ## Fails
 ```python
@@ -64,7 +64,8 @@ if __name__ == "__main__":
 ```
 
 ## What it does not see
-- A name that comes from outside: the command line (only an option's default is seen), the environment, a YAML file.
+- A name that comes from outside: the command line, the environment, a file. Only the default is seen that the program
+  names: of an option, of `os.getenv`, of `config.get("start_method", "fork")`.
 - fork that is nobody's choice: the default of Linux before Python 3.14. TMP901, off by default, asks for a choice.
 - fork as the exception, where the same call gets another method and a test that is not of the platform picks fork.
 - Whether the parent has really used threads, CUDA or a socket before it forks. A program that forks first of all and

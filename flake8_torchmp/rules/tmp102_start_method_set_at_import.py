@@ -71,6 +71,7 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.guards import is_guarded, runs_at_import
 from flake8_torchmp.boundary.methods import asks_for_method, mp_name
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.starts import import_nodes
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.decorating import caught_on_the_way
 from flake8_torchmp.semantics.flow import caught_around
@@ -81,6 +82,7 @@ from flake8_torchmp.semantics.values import Constant
 
 from . import rule
 
+MOST_USERS = 20
 CATCHING = {"", "RuntimeError", "Exception", "BaseException"}
 
 
@@ -149,6 +151,25 @@ def _runs_at_import(call: ast.Call, module: Module, model: Model) -> bool:
             elif id(caller) not in seen:
                 seen.add(id(caller))
                 pending.append(caller)
+    return _is_called_from_a_list(seen, module, model)
+
+
+def _is_called_from_a_list(functions: set[int], module: Module, model: Model) -> bool:
+    """Whether `for step in STEPS: step()` runs one of some functions when its module or a user of it is imported."""
+    for path in model.codebase.users([module.path])[:MOST_USERS]:
+        place = model.codebase.module(path)
+        if place is None or model.is_program_file(place):
+            continue
+        for node in import_nodes(place):
+            called = node.func if isinstance(node, ast.Call) else None
+            if not isinstance(called, ast.Name | ast.Subscript) or is_guarded(model.evaluator, node, place):
+                continue
+            if not CATCHING.isdisjoint(caught_around(node)):
+                continue
+            for value in model.evaluator.values(called, model.evaluator.frame_at(node, place)):
+                function = model.starts.function_of(value)
+                if function is not None and id(function.scope) in functions:
+                    return True
     return False
 
 

@@ -11,7 +11,8 @@ fixes it too (`mp.spawn`, `get_context("spawn").Pool()`): it asks for the defaul
 processes it is fixed from the beginning.
 
 A Process that is only made, a Pipe, a RawValue, a DataLoader that is only made, `get_context("spawn")` and its queues,
-`get_start_method(allow_none=True)`, `cpu_count()`, SharedMemory and `share_memory_()` fix nothing.
+`get_start_method(allow_none=True)`, `cpu_count()`, SharedMemory and `share_memory_()` fix nothing, and
+`set_start_method(None, force=True)` forgets what was fixed.
 
 The rule follows the program in the order in which it runs, from its main module and from functions that nobody in the
 project calls, through calls, imports, branches, loops and handlers.
@@ -74,7 +75,7 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.methods import asks_whether_set, mp_name
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.timeline import CATCHING, is_forced
+from flake8_torchmp.boundary.timeline import CATCHING, SETTLING, is_forced
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.decorating import caught_on_the_way
 from flake8_torchmp.semantics.module import Module
@@ -88,7 +89,7 @@ def start_method_set_too_late(module: Module, model: Model) -> Iterator[Finding]
     moments = model.timeline.of([module.scope_of(call) for call in calls]) if calls else {}
     for call in calls:
         moment = moments.get(id(call))
-        before = [m for m in moment.before if m.kind in ("set", "forced", "fixed")] if moment is not None else []
+        before = [m for m in moment.before if m.kind in SETTLING] if moment is not None else []
         if before:
             first = min(before, key=lambda m: (m.node is call, m.module is not module, getattr(m.node, "lineno", 0)))
             line = getattr(first.node, "lineno", 1)

@@ -96,7 +96,7 @@ from flake8_torchmp.semantics.nodes import position, statement_of
 
 from . import rule
 
-THREADS = re.compile(rb"threading|\bThreadPool|multiprocessing\.dummy|QueueListener")
+THREADS = re.compile(rb"threading|\b_thread\b|\bThreadPool|multiprocessing\.dummy|QueueListener")
 
 
 @rule("TMP801", "fork-after-threads")

@@ -68,8 +68,10 @@ def implicit_start_method(module: Module, model: Model) -> Iterator[Finding]:
     defaults = model.methods.default
     if defaults in ({"spawn"}, {"forkserver"}) or model.methods.may_be_set_by_program(module):
         return
-    for call in model.crossings.calls(module):
-        if call.api.kind not in KINDS or not call.by_default:
+    calls = model.crossings.calls(module)
+    chosen_later = {id(call.node) for call in calls if call.api.kind == "loader" and not call.by_default}
+    for call in calls:
+        if call.api.kind not in KINDS or not call.by_default or id(call.node) in chosen_later:
             continue
         if call.api.kind == "loader" and has_no_workers(model.evaluator, call.arguments, call.api.workers):
             continue

@@ -56,7 +56,7 @@ if __name__ == "__main__":
 ```
 
 ## What it does not see
-- `functools.lru_cache` on functions and methods, and caches in other objects than the dataset.
+- `functools.lru_cache` on functions that are no methods of a dataset, and caches in other objects than the dataset.
 - What the parent reads as well is TMP403's.
 
 ## How to silence it
@@ -66,11 +66,16 @@ on a line that is reported.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.builtin import CACHES
+from flake8_torchmp.semantics.calls import has_receiver
 from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.scopes import Scope
+from flake8_torchmp.semantics.values import External
 
 from . import rule
 
@@ -78,10 +83,26 @@ from . import rule
 @rule("TMP902", "per-worker-cache")
 def per_worker_cache(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
-        for node, attribute in model.object_state.cached(worker) if worker.kind == "dataset" else ():
+        if worker.kind != "dataset":
+            continue
+        name = worker.scope.name
+        caches = [(node, f"self.{attribute}") for node, attribute in model.object_state.cached(worker)]
+        caches += [(decorator, "of its decorator") for decorator in _keeping_answers(worker.scope, model)]
+        for node, cache in caches:
             message = (
-                f"{worker.scope.name}() fills the cache self.{attribute} once per worker, and each epoch anew without "
+                f"{name}() fills the cache {cache} once per worker, and each epoch anew without "
                 "persistent_workers: fill it in __init__, or keep it in shared memory or on disk"
             )
-            cause = f"{worker.scope.place}.{attribute}"
+            cause = f"{worker.scope.place}.{cache.removeprefix('self.')}"
             yield model.finding("TMP902", message, node, worker.scope.module, cause=cause)
+
+
+def _keeping_answers(method: Scope, model: Model) -> Iterator[ast.expr]:
+    """The decorators by which a method keeps what it has returned: `lru_cache`."""
+    if not has_receiver(method):
+        return
+    for decorator in getattr(method.node, "decorator_list", ()):
+        maker = decorator.func if isinstance(decorator, ast.Call) else decorator
+        frame = model.outline.frame_at(decorator, method.module)
+        if any(isinstance(v, External) and v.name in CACHES for v in model.outline.values(maker, frame)):
+            yield decorator

@@ -90,7 +90,7 @@ def opencv_threads_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         frame = model.outline.frame_of(worker.scope)
         assert isinstance(worker.scope.node, FUNCTIONS)
         for node in body_nodes(worker.scope.node):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute | ast.Name):
                 continue
             called = model.outline.values(node.func, model.outline.frame_in(where.scope_of(node), frame))
             if any(isinstance(v, External) and v.name.startswith("cv2.") for v in called):

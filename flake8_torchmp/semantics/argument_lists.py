@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from . import changes
 from .calls import Arguments, Frame
 from .values import Collection, Source, Unknown, Value
 
@@ -128,7 +129,10 @@ class ArgumentLists:
         if isinstance(value, Unknown) and scope is not None and isinstance(node, ast.Name):
             unseen = Collection("dict", (), False, node, frame.module)
             value = evaluator.as_left(unseen, node.id, scope, node, evaluator.frame_in(scope, frame))
-        return {key: source for key, source in evaluator.items(value) if isinstance(key, str)}
+        found = {key: source for key, source in evaluator.items(value) if isinstance(key, str)}
+        if isinstance(node, ast.Subscript | ast.Attribute):
+            found |= dict(changes.entries_put_into(evaluator, node, frame))
+        return found
 
 
 def _is_spread(call: ast.Call) -> bool:

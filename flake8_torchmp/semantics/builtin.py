@@ -26,6 +26,7 @@ from .values import (
     Source,
     Super,
     Text,
+    Unknown,
     Value,
     qualified,
 )
@@ -105,8 +106,8 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
     elif name in ATTRIBUTES_OF and arguments.positional:
         for value in evaluator.of(arguments.positional[0]):
             yield as_mapping(evaluator, value, arguments)
-    elif name in ("os.environ.get", "os.getenv") and len(arguments.positional) > 1:
-        yield from (command_line.as_choice(value) for value in evaluator.of(arguments.positional[1]))
+    elif name in ("os.environ.get", "os.getenv") and (default := arguments.get(1, "default")) is not None:
+        yield from (command_line.as_choice(value) for value in evaluator.of(default))
         yield Result(callee, arguments)
     elif name in REPLACING and arguments.positional:
         for value in evaluator.of(arguments.positional[0]):
@@ -169,6 +170,8 @@ def _getattr(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
         if isinstance(label, Constant) and isinstance(label.value, str):
             for value in evaluator.of(base):
                 yield from evaluator.member(value, label.value, base.node, arguments.frame)
+                if isinstance(value, Unknown | Result | Member):
+                    yield from command_line.left_out(evaluator, arguments.call, arguments.frame)
         else:
             yield UNKNOWN
 
@@ -215,6 +218,9 @@ def as_mapping(evaluator: Evaluator, value: Value, arguments: Arguments) -> Valu
         found.update(attributes.field_sources(evaluator, value))
     elif isinstance(value, Result) and value.name.removesuffix("()") in RECORDS:
         found.update(value.arguments.keywords)
+    elif options := command_line.read_all(value, arguments):
+        entries = tuple(Entry(name, source) for name, source in options.items())
+        return Collection("dict", entries, False, arguments.call, arguments.frame.module)
     else:
         return UNKNOWN
     found.update({e.label: e.source for e in value.added_attributes() if e.label == e.attribute})
@@ -238,6 +244,7 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         yield as_mapping(evaluator, owner, arguments)
         return
     if not isinstance(owner, Collection):
+        yield from command_line.left_out(evaluator, arguments.call, arguments.frame)
         yield Result(callee, arguments)
         return
     key_source = arguments.get(0)

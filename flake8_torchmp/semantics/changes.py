@@ -10,7 +10,7 @@ from .binder import ADDING
 from .calls import Frame, parameters, receiver_name
 from .flow import block_of
 from .module import Module
-from .nodes import ancestors, dotted, last_name, position, statement_of, up
+from .nodes import ancestors, dotted, last_name, position, root_name, statement_of, up
 from .scopes import Binding, Change, Scope
 from .values import (
     INSIDE,
@@ -184,6 +184,34 @@ def _parameter_for(given: ast.Name, call: ast.Call, callee: Function) -> str:
     names = [p.name for p in parameters(callee.node).values() if p.kind == "positional"]
     place = call.args.index(given)
     return names[place] if place < len(names) else ""
+
+
+def entries_put_into(
+    evaluator: Evaluator, holder: ast.Subscript | ast.Attribute, frame: Frame
+) -> Iterator[tuple[str, Source]]:
+    """What `config["loader"]` or `self.options`, of which only the text is known, is given under the same text."""
+    module, text = frame.module, ast.unparse(holder)
+    inside = module.scope_of(holder).enclosing_function()
+    for change in module.changes.get(root_name(holder), ()):
+        if not isinstance(change.target, type(holder)) or not adds(change) or ast.unparse(change.target) != text:
+            continue
+        scope = module.scope_of(change.target).enclosing_function()
+        is_before = scope is inside and position(change.node) < position(holder)
+        if is_before or (scope is not inside and _are_of_one_object(scope, inside, root_name(holder))):
+            around = frame if is_before else evaluator.frame_at(change.node, module)
+            for extra in _extra(evaluator, change, around):
+                if extra.kind == "entry" and extra.label:
+                    yield extra.label, extra.source
+
+
+def _are_of_one_object(one: Scope | None, other: Scope | None, name: str) -> bool:
+    """Whether two functions are methods of one class, in which a name is their own object."""
+    return (
+        one is not None
+        and other is not None
+        and one.parent is other.parent
+        and receiver_name(one) == receiver_name(other) == name
+    )
 
 
 def taken_out(evaluator: Evaluator, name: str, scope: Scope, use: ast.AST) -> dict[str, ast.AST]:

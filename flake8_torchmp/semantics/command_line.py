@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .module import Module
-from .values import UNKNOWN, Constant, Member, Result, Value
+from .values import UNKNOWN, Constant, Member, Result, Source, Value
 
 if TYPE_CHECKING:
+    from .calls import Arguments, Frame
     from .evaluate import Evaluator
 
 PARSED = ("parse_args", "parse_known_args", "parse_intermixed_args")
@@ -29,16 +30,60 @@ def as_choice(value: Value) -> Value:
     return value
 
 
+ASKING = frozenset("get pop setdefault".split())
+
+
+def left_out(evaluator: Evaluator, call: ast.AST, frame: Frame) -> Iterator[Value]:
+    """The text that `config.get("method", "fork")` gives where an unseen configuration says nothing."""
+    default = _default_asked_for(call) if isinstance(call, ast.Call) else None
+    if isinstance(default, ast.Constant) and isinstance(default.value, str):
+        yield from map(as_choice, evaluator.values(default, frame))
+
+
+def _default_asked_for(call: ast.Call) -> ast.expr | None:
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ASKING:
+        named = [keyword.value for keyword in call.keywords if keyword.arg in ("default", "fallback")]
+        return call.args[1] if len(call.args) == 2 else next(iter(named), None)
+    is_getattr = isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) == 3
+    return call.args[2] if is_getattr else None
+
+
 def is_choice(value: Value) -> bool:
     return isinstance(value, Choice)
 
 
 def option(evaluator: Evaluator, base: Value, name: str) -> list[Value] | None:
     """What `args.name` is, if `args` was parsed from a command line; None if it was not."""
+    modules = _parsing_modules(base)
+    if not modules:
+        return None
+    found: list[Value] = []
+    for module in modules:
+        found += _declared(evaluator, module, name)
+    return found or [UNKNOWN]
+
+
+def read_all(parsed: Value, arguments: Arguments) -> dict[str, Source]:
+    """The options by their names, where `vars(args)` or `args.__dict__` makes a dict of them."""
+    node: Any = arguments.call
+    known: dict[str, ast.Attribute] | None = getattr(node, "_torchmp_options", None)
+    if known is None:
+        modules = _parsing_modules(parsed)
+        holder: Any = node.value if isinstance(node, ast.Attribute) else next(iter(node.args), None)
+        names = [name for module in modules for name in _options(module)] if holder is not None else []
+        known = node._torchmp_options = {}
+        for name in names:
+            known[name] = ast.copy_location(ast.Attribute(holder, name, ast.Load()), node)
+            known[name]._torchmp_up = node  # type: ignore[attr-defined]
+    return {name: Source(read, arguments.frame) for name, read in known.items()}
+
+
+def _parsing_modules(base: Value) -> list[Module]:
+    """The modules that declare options, if a value was parsed from a command line."""
     if isinstance(base, Member) and base.name == "[…]":
         base = base.owner  # `args, _ = parser.parse_known_args()`
     if not isinstance(base, Result) or not isinstance(base.callee, Member) or base.callee.name not in PARSED:
-        return None
+        return []
     modules: dict[str, Module] = {base.arguments.frame.module.path: base.arguments.frame.module}
     parser = base.callee.owner
     while isinstance(parser, Member | Result):
@@ -47,10 +92,7 @@ def option(evaluator: Evaluator, base: Value, name: str) -> list[Value] | None:
             parser = parser.callee
         else:
             parser = parser.owner
-    found: list[Value] = []
-    for module in modules.values():
-        found += _declared(evaluator, module, name)
-    return found or [UNKNOWN]
+    return list(modules.values())
 
 
 def _declared(evaluator: Evaluator, module: Module, name: str) -> Iterator[Value]:

@@ -366,6 +366,7 @@ class Evaluator(Answers):
     def _call(self, node: ast.Call, frame: Frame) -> Iterator[Value]:
         for callee in self.values(node.func, frame):
             if isinstance(callee, Unknown):
+                yield from command_line.left_out(self, node, frame)
                 yield UNKNOWN
                 continue
             for value in self.result(callee, self.arguments(node, frame)):

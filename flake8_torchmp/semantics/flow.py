@@ -88,9 +88,8 @@ def _decided_by(child: ast.AST, parent: Any) -> Iterator[Condition]:
         if child is not parent.test:
             yield Condition(parent.test, any(child is item for item in parent.body))
     elif isinstance(parent, ast.match_case):
-        if isinstance(parent.pattern, ast.MatchValue) and isinstance(child, ast.stmt):
-            match: Any = up(parent)
-            yield Condition(ast.Compare(match.subject, [ast.Eq()], [parent.pattern.value]), True)
+        if isinstance(child, ast.stmt):
+            yield from _matched_by(parent, up(parent))
     elif isinstance(parent, ast.IfExp):
         if child is not parent.test:
             yield Condition(parent.test, child is parent.body)
@@ -103,6 +102,34 @@ def _decided_by(child: ast.AST, parent: Any) -> Iterator[Condition]:
         for generator in parent.generators:
             for test in generator.ifs:
                 yield Condition(test, True)
+
+
+def _matched_by(case: ast.match_case, match: Any) -> Iterator[Condition]:
+    """What a case of a match says of the subject: it is one of its values, and none of those of the cases before."""
+    for other in match.cases:
+        test = _compared(match.subject, other.pattern)
+        if test is not None and (other is case or other.guard is None):
+            yield Condition(test, other is case)
+        if other is case:
+            return
+
+
+def _compared(subject: ast.expr, pattern: Any) -> ast.Compare | None:
+    """`case "linux" | "darwin":` as `subject in ("linux", "darwin")`, the same test each time."""
+    if not hasattr(pattern, "_torchmp_test"):
+        pattern._torchmp_test = _as_comparison(subject, pattern)
+    test: ast.Compare | None = pattern._torchmp_test
+    return test
+
+
+def _as_comparison(subject: ast.expr, pattern: ast.pattern) -> ast.Compare | None:
+    if isinstance(pattern, ast.MatchValue):
+        return ast.Compare(subject, [ast.Eq()], [pattern.value])
+    if isinstance(pattern, ast.MatchOr):
+        values = [choice.value for choice in pattern.patterns if isinstance(choice, ast.MatchValue)]
+        if len(values) == len(pattern.patterns):
+            return ast.Compare(subject, [ast.In()], [ast.Tuple(values, ast.Load())])
+    return None
 
 
 def _decided_before(statement: ast.stmt, parent: ast.AST) -> Iterator[Condition]:
