@@ -7,11 +7,11 @@ their signatures. What pickles by dill or cloudpickle is not here, since lambdas
 
 from __future__ import annotations
 
-from flake8_torchmp.semantics import keywords
+from flake8_torchmp.semantics import classes, keywords
 from flake8_torchmp.semantics.calls import Arguments
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.values import Constant, Instance, Member, Result, Value
+from flake8_torchmp.semantics.values import Constant, Instance, Member, Result, Value, qualified
 
 from .apis import LOADER_POSITIONS, Api, Parameter
 
@@ -127,3 +127,20 @@ def wrapped_networks(evaluator: Evaluator, value: Value) -> list[Instance] | Non
             return [value.owner]  # `network.module if is_parallel else network`
         value = value.owner if isinstance(value, Member) else value.callee
     return None
+
+
+SAME_NETWORK = frozenset(
+    "apply bfloat16 cpu cuda double eval float half requires_grad_ share_memory to train type".split()
+)
+"""Methods of `torch.nn.Module` that give back the module itself."""
+
+
+def same_network(evaluator: Evaluator, value: Value) -> Value | None:
+    """The network that a method was called on which gives it back: of `network.to(device).eval()`."""
+    callee = value.callee if isinstance(value, Result) else None
+    if not isinstance(callee, Member) or callee.name not in SAME_NETWORK:
+        return None
+    owner = callee.owner
+    bases = classes.library_bases(evaluator, owner.cls) if isinstance(owner, Instance) else [qualified(owner)]
+    is_network = any(base.startswith("torch.nn.") for base in bases) or same_network(evaluator, owner) is not None
+    return owner if is_network else None

@@ -113,6 +113,8 @@ class Hangings:
                 yield from self._arguments_of(value.arguments, value.name.rpartition(".")[2])
             assert isinstance(value.callee, Member)
             yield value.callee.owner, f".{value.callee.name}()"
+        elif (same := ecosystem.same_network(self.evaluator, value)) is not None:
+            yield same, f".{qualified(value).rpartition('.')[2]}"
         elif isinstance(value, Result):
             if self._keeps(value):
                 yield from self._arguments_of(value.arguments, qualified(value.callee).rpartition(".")[2])

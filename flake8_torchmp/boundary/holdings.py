@@ -29,6 +29,7 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis
 from .dropped_state import Drops
+from .ecosystem import same_network
 from .lifetimes import Lifetimes, Store
 from .repeats import Repeats
 
@@ -114,6 +115,8 @@ class Holdings:
                 inner += self._given(value.owner)  # a, b = random_split(dataset, …)
         elif isinstance(value, Result) and _keeps(value):
             inner += self._given(value)
+        elif (network := same_network(self.evaluator, value)) is not None:
+            inner.append(network)
         elif isinstance(value, Result) and value.additions and builtin.is_namespace(value):
             inner += [item for extra in value.added_attributes() for item in self.evaluator.of(extra.source)]
         for item in inner:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from . import attributes, classes, command_line
 from .calls import Arguments, Frame
-from .nodes import body_nodes
+from .nodes import body_nodes, dotted, up
 from .values import (
     UNKNOWN,
     Class,
@@ -27,6 +27,7 @@ from .values import (
     Super,
     Text,
     Value,
+    along,
     qualified,
 )
 
@@ -91,7 +92,10 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
         yield from _getattr(evaluator, arguments)
     elif name in SAME and arguments.positional:
         for value in evaluator.of(arguments.positional[-1]):
-            yield Result(callee, arguments) if name in CACHES and isinstance(value, Constant) else value
+            if name in CACHES:
+                yield Result(callee, arguments) if isinstance(value, Constant) else cached(value, callee, arguments)
+            else:
+                yield value
     elif name == "functools.reduce" and arguments.positional:
         yield from _reduced(evaluator, callee, arguments)
     elif name in COPIES:
@@ -120,6 +124,22 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
             yield value if kept else UNKNOWN
     else:
         yield Result(callee, arguments)
+
+
+def cached(value: Value, cache: Value, arguments: Arguments) -> Value:
+    """A function as a cache around it leaves it: found by its name where that is given to the cache."""
+    holder, scope = up(arguments.call), arguments.frame.scope
+    function = value.function if isinstance(value, Method) else value
+    targets = holder.targets if isinstance(holder, ast.Assign) else []
+    if not isinstance(function, Function) or (
+        scope is function.scope.parent
+        and (scope.is_class or any(dotted(target) == function.scope.name for target in targets))
+    ):
+        return value
+    inner = function.copy()
+    assert isinstance(inner, Function)
+    inner.decorated_by = Result(cache, arguments)
+    return along(Method(value.receiver, inner), value) if isinstance(value, Method) else inner
 
 
 def _replaced(evaluator: Evaluator, value: Value, arguments: Arguments) -> Value:

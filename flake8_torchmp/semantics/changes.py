@@ -310,6 +310,8 @@ def _added(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra
             yield Extra(kind, keyword.arg or "", Source(keyword.value, frame))
     elif change.name == "setdefault" and len(call.args) == 2:
         yield Extra("entry", _label(evaluator, call.args[0], frame), Source(call.args[1], frame))
+    elif change.name.startswith("register_") and not isinstance(up(call), ast.Expr):
+        return  # whoever keeps the handle may take the hook off again
     elif value is not None and change.name != "setdefault":
         yield Extra("element", "", Source(value, frame))
 

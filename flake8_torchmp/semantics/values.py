@@ -196,8 +196,11 @@ class Function(Value):
         super().__init__()
         self.scope = scope
         self.closure = closure
-        self.decorated_by: Function | Class | None = None
-        """What a decorator put in its place: a local function without functools.wraps, or an object."""
+        self.decorated_by: Function | Class | Result | None = None
+        """What a decorator put in its place: a local function without functools.wraps, or an object.
+
+        The result is that of a cache around it under another name: `self.cached = lru_cache()(self.encode)`.
+        """
 
     @property
     def node(self) -> Any:
