@@ -142,5 +142,8 @@ def same_network(evaluator: Evaluator, value: Value) -> Value | None:
         return None
     owner = callee.owner
     bases = classes.library_bases(evaluator, owner.cls) if isinstance(owner, Instance) else [qualified(owner)]
-    is_network = any(base.startswith("torch.nn.") for base in bases) or same_network(evaluator, owner) is not None
+    is_network = (
+        any(base.startswith(("torch.nn.", "torch.jit.")) for base in bases)
+        or same_network(evaluator, owner) is not None
+    )
     return owner if is_network else None

@@ -25,6 +25,7 @@ from flake8_torchmp.semantics.values import (
     Result,
     Source,
     Value,
+    as_element,
     qualified,
 )
 
@@ -88,7 +89,7 @@ class Hangings:
         if isinstance(value, Collection):
             for index, (key, source) in enumerate(self.evaluator.items(value)):
                 for inner in self.evaluator.of(source):
-                    yield inner, f"[{key!r}]" if key is not None else f"[{index}]"
+                    yield as_element(inner, value, key), f"[{key!r}]" if key is not None else f"[{index}]"
         elif isinstance(value, Partial):
             yield value.callee, "partial"
             yield from self._arguments_of(value.arguments, "partial")

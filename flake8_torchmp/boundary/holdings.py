@@ -25,6 +25,7 @@ from flake8_torchmp.semantics.values import (
     Result,
     Unknown,
     Value,
+    as_element,
 )
 
 from . import apis
@@ -102,8 +103,8 @@ class Holdings:
             return
         inner: list[Value] = []
         if isinstance(value, Collection):
-            for _, source in self.evaluator.items(value):
-                inner += self.evaluator.of(source)
+            for key, source in self.evaluator.items(value):
+                inner += (as_element(item, value, key) for item in self.evaluator.of(source))
         elif isinstance(value, Partial):
             inner.append(value.callee)
             for _, source in value.arguments.all():

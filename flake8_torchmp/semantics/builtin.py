@@ -302,13 +302,14 @@ def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
             for item in items:
                 yield Collection("tuple", (Entry(None, _unknown(item)), Entry(None, item)), True, item.node, module)
             if not items:
-                yield UNKNOWN
+                counted = (Entry(None, _unknown(sources[0])), Entry(None, _element(sources[0])))
+                yield Collection("tuple", counted, True, sources[0].node, module)
     elif name in ("builtins.zip", "itertools.product") and sources:
         columns = [list(_column(evaluator, source)) for source in sources]
         if not any(columns):
             yield UNKNOWN
             return
-        columns = [column or [_unknown(source)] for column, source in zip(columns, sources, strict=True)]
+        columns = [column or [_element(source)] for column, source in zip(columns, sources, strict=True)]
         for row in range(max(len(column) for column in columns)):
             entries = tuple(Entry(None, column[min(row, len(column) - 1)]) for column in columns)
             yield Collection("tuple", entries, True, entries[0].source.node, module)
@@ -355,6 +356,14 @@ def _key(key: object, source: Source) -> Source:
     if place not in memo:
         memo[place] = ast.copy_location(ast.Constant(key), source.node)
     return Source(memo[place], source.frame)
+
+
+def _element(source: Source) -> Source:
+    """An element of what a function of the project or a library gives one by one."""
+    memo, key = source.frame.module.memo, ("element of", source.node)
+    if key not in memo:
+        memo[key] = ast.copy_location(ast.Starred(source.node), source.node)
+    return Source(memo[key], source.frame)
 
 
 def _unknown(source: Source) -> Source:
