@@ -11,7 +11,7 @@ from flake8_torchmp.semantics import classes, keywords
 from flake8_torchmp.semantics.calls import Arguments
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.values import Constant, Instance, Member, Result, Value
+from flake8_torchmp.semantics.values import Constant, Instance, Member, Result, Value, qualified
 
 from .apis import LOADER_POSITIONS, Api, Parameter
 
@@ -129,15 +129,21 @@ def wrapped_networks(evaluator: Evaluator, value: Value) -> list[Instance] | Non
     return None
 
 
-SAME_NETWORK = frozenset("share_memory to cpu cuda eval train float double half bfloat16 requires_grad_ apply".split())
-"""Methods of torch.nn.Module that give the network itself."""
+SAME_NETWORK = frozenset(
+    "apply bfloat16 cpu cuda double eval float half requires_grad_ share_memory to train type".split()
+)
+"""Methods of `torch.nn.Module` that give back the module itself."""
 
 
-def same_network(evaluator: Evaluator, value: Value) -> Instance | None:
-    """The project's network that `network.to(device).share_memory()` is."""
-    while isinstance(value, Result) and isinstance(value.callee, Member) and value.callee.name in SAME_NETWORK:
-        value = value.callee.owner
-        if isinstance(value, Instance):
-            is_network = any(base.startswith("torch.nn.") for base in classes.library_bases(evaluator, value.cls))
-            return value if is_network else None
-    return None
+def same_network(evaluator: Evaluator, value: Value) -> Value | None:
+    """The network that a method was called on which gives it back: of `network.to(device).eval()`."""
+    callee = value.callee if isinstance(value, Result) else None
+    if not isinstance(callee, Member) or callee.name not in SAME_NETWORK:
+        return None
+    owner = callee.owner
+    bases = classes.library_bases(evaluator, owner.cls) if isinstance(owner, Instance) else [qualified(owner)]
+    is_network = (
+        any(base.startswith(("torch.nn.", "torch.jit.")) for base in bases)
+        or same_network(evaluator, owner) is not None
+    )
+    return owner if is_network else None

@@ -25,6 +25,7 @@ from flake8_torchmp.semantics.values import (
     Result,
     Source,
     Value,
+    as_element,
     qualified,
 )
 
@@ -85,7 +86,7 @@ class Hangings:
         if isinstance(value, Collection):
             for index, (key, source) in enumerate(self.evaluator.items(value)):
                 for inner in self.evaluator.of(source):
-                    yield inner, f"[{key!r}]" if key is not None else f"[{index}]"
+                    yield as_element(inner, value, key), f"[{key!r}]" if key is not None else f"[{index}]"
         elif isinstance(value, Partial):
             yield value.callee, "partial"
             yield from self._arguments_of(value.arguments, "partial")
@@ -110,11 +111,10 @@ class Hangings:
                 yield from self._arguments_of(value.arguments, value.name.rpartition(".")[2])
             assert isinstance(value.callee, Member)
             yield value.callee.owner, f".{value.callee.name}()"
+        elif (same := ecosystem.same_network(self.evaluator, value)) is not None:
+            yield same, f".{qualified(value).rpartition('.')[2]}"
         elif isinstance(value, Result):
-            itself = ecosystem.same_network(self.evaluator, value)
-            if itself is not None:
-                yield itself, f".{value.name.rpartition('.')[2]}()"
-            elif self._keeps(value):
+            if self._keeps(value):
                 yield from self._arguments_of(value.arguments, qualified(value.callee).rpartition(".")[2])
                 if isinstance(value.callee, Member):
                     yield value.callee.owner, f".{value.callee.name}()"

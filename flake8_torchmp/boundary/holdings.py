@@ -25,10 +25,12 @@ from flake8_torchmp.semantics.values import (
     Result,
     Unknown,
     Value,
+    as_element,
 )
 
 from . import apis
 from .dropped_state import Drops
+from .ecosystem import same_network
 from .lifetimes import Lifetimes, Store
 from .repeats import Repeats
 
@@ -101,8 +103,8 @@ class Holdings:
             return
         inner: list[Value] = []
         if isinstance(value, Collection):
-            for _, source in self.evaluator.items(value):
-                inner += self.evaluator.of(source)
+            for key, source in self.evaluator.items(value):
+                inner += (as_element(item, value, key) for item in self.evaluator.of(source))
         elif isinstance(value, Partial):
             inner.append(value.callee)
             for _, source in value.arguments.all():
@@ -114,6 +116,8 @@ class Holdings:
                 inner += self._given(value.owner)  # a, b = random_split(dataset, …)
         elif isinstance(value, Result) and _keeps(value):
             inner += self._given(value)
+        elif (network := same_network(self.evaluator, value)) is not None:
+            inner.append(network)
         elif isinstance(value, Result) and value.additions and builtin.is_namespace(value):
             inner += [item for extra in value.added_attributes() for item in self.evaluator.of(extra.source)]
         for item in inner:

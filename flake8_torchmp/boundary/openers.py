@@ -155,6 +155,10 @@ WRAPPERS = frozenset(
 CLOSERS = frozenset("close disconnect shutdown dispose release stop terminate closeall __exit__ finish quit".split())
 
 
+_METHODS = frozenset("read readline readinto write writelines seek execute send sendall recv getmember".split())
+"""Of handles: what keeps such a method, uncalled, keeps the handle."""
+
+
 class Handle(NamedTuple):
     """A value that is an open resource, or hangs on one."""
 
@@ -174,7 +178,11 @@ class Openers:
         if depth > 6:
             return
         if isinstance(value, Member):
-            yield from self._through(value.owner, value.name, depth)
+            yield from (
+                self.handles(value.owner, depth + 1)
+                if value.name in _METHODS
+                else self._through(value.owner, value.name, depth)
+            )
         elif isinstance(value, External) and value.name in STREAMS:
             yield Handle(_STREAM, value.node, value.module)
         elif isinstance(value, Result):

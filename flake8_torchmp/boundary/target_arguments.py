@@ -45,7 +45,7 @@ PATHS = frozenset(f"os.path.{name}" for name in "abspath basename dirname expand
 
 class BadArguments(NamedTuple):
     kind: str
-    """comma, called, fit"""
+    """comma, called, group, fit"""
     node: ast.expr
     """What is wrong: the arguments, the function, or the whole call."""
     node_module: Module
@@ -76,6 +76,9 @@ class TargetArguments:
                 yield found
 
     def _judge(self, call: Call) -> BadArguments | None:
+        group = call.arguments.get(0) if call.api.kind == "process" else None
+        if group is not None and any(isinstance(v, Function | Method | Partial) for v in self.evaluator.of(group)):
+            return BadArguments("group", group.node, group.frame.module, dotted(group.node) or "the function", call)
         for parameter in call.api.parameters:
             source = call.arguments.get(parameter.position, parameter.keyword)
             if source is None:

@@ -20,6 +20,7 @@ from flake8_torchmp.semantics.values import (
     Result,
     Unknown,
     Value,
+    qualified,
 )
 
 from .apis import PROCESS_CLASSES
@@ -61,10 +62,33 @@ UNPICKLABLES: dict[str, str] = {
         "a logging handler",
     ),
     **dict.fromkeys(("asyncio.new_event_loop", "asyncio.get_event_loop"), "an event loop"),
+    **dict.fromkeys(("concurrent.futures.Future", "asyncio.run_coroutine_threadsafe"), "a future"),
+    "struct.Struct": "a compiled struct",
+    **dict.fromkeys(
+        "hashlib.new hashlib.md5 hashlib.sha1 hashlib.sha224 hashlib.sha256 hashlib.sha384 hashlib.sha512 "
+        "hashlib.blake2b hashlib.blake2s hmac.new".split(),
+        "a running digest",
+    ),
+    **dict.fromkeys("zlib.compressobj zlib.decompressobj bz2.BZ2Decompressor lzma.LZMADecompressor".split(), "a codec"),
+    "builtins.memoryview": "a view of memory",
+    **dict.fromkeys("re.match re.search re.fullmatch".split(), "a match"),
+    **dict.fromkeys(
+        "ctypes.CDLL ctypes.cdll.LoadLibrary ctypes.PyDLL numpy.ctypeslib.load_library".split(), "a library"
+    ),
+    **dict.fromkeys(("ctypes.pointer", "ctypes.byref"), "a pointer"),
+    **dict.fromkeys("numpy.nditer numpy.ndenumerate".split(), "an iterator over an array"),
+    **dict.fromkeys(
+        "torch.jit.script torch.jit.trace torch.jit.load torch.jit.freeze torch.jit.optimize_for_inference".split(),
+        "a scripted module",
+    ),
+    "random.SystemRandom": "a source of the system's randomness",
+    "json.JSONDecoder": "a JSON decoder",
+    "weakref.WeakSet": "a weak set",
     "onnxruntime.InferenceSession": "an inference session",
     "fasttext.load_model": "a fasttext model",
     **dict.fromkeys("lxml.etree.parse lxml.etree.fromstring lxml.etree.HTML".split(), "an lxml tree"),
 }
+_ENTRIES = "a directory's entry"
 LISTINGS = (".iterdir", ".glob", ".rglob")
 MODULES = frozenset(
     "os.path torch.nn.functional torchvision.transforms torchvision.transforms.functional torch.multiprocessing "
@@ -83,7 +107,9 @@ class Unpicklables:
         if isinstance(value, Result):
             return self._of_result(value)
         if isinstance(value, Collection):
-            return _of_collection(value)
+            return _of_collection(value) or self._of_entries(value)
+        if isinstance(value, Member):
+            return _ENTRIES if value.name == "[…]" and qualified(value.owner) == "os.scandir()" else ""
         if isinstance(value, ModuleValue):
             return f"the module {value.name}"
         if isinstance(value, External):
@@ -96,10 +122,18 @@ class Unpicklables:
                 return "a generator" if all(isinstance(owner, Unknown) for owner in owners) else ""
         return ""
 
+    def _of_entries(self, value: Collection) -> str:
+        """`sorted(os.scandir(root), key=name)`."""
+        copied = value.node.args[:1] if isinstance(value.node, ast.Call) and not value.complete else []
+        lists = [v for node in copied for v in self.evaluator.values(node, self.evaluator.frame_at(node, value.module))]
+        return _ENTRIES if any(qualified(v) == "os.scandir()" for v in lists) else ""
+
     def _of_result(self, value: Result) -> str:
         callee = value.callee
         if value.name in self.table:
             return self.table[value.name]
+        if value.name.endswith("Executor().submit"):
+            return "a future"
         if isinstance(callee, Function | Method):
             return "a generator"
         name = mp_name(callee)

@@ -130,8 +130,7 @@ def _judge(handed: HandedOver, model: Model) -> Iterator[Finding]:
     value = handed.value
     if isinstance(value, Function) and not value.is_lambda:
         if value.decorated_by is not None:
-            name = f"{value.scope.name} is hidden by a decorator without functools.wraps"
-            yield _finding(handed, value, name, "let the decorator use functools.wraps", model)
+            yield _hidden(handed, value, model)
         elif value.is_local and not _is_method(value) and not _is_renamed(value):
             name = f"function {value.scope.name} is local to {_owner(value)}"
             yield _finding(handed, value, name, "define it at module level", model)
@@ -144,9 +143,26 @@ def _judge(handed: HandedOver, model: Model) -> Iterator[Finding]:
     elif (maker := class_maker(value)) is not None and (owner := _function_around(maker)):
         if not may_be_found(model.evaluator, maker):
             yield _made_by_call(handed, maker, owner, model)
+    elif isinstance(value, Method) and _is_hidden(value.function):
+        yield _hidden(handed, value.function, model)
     elif isinstance(value, Method) and isinstance(value.receiver, Class) and value.receiver.is_local:
         name = f"class {value.receiver.scope.name} is local to {_owner(value.receiver)}"
         yield _finding(handed, value.receiver, name, "define it at module level", model)
+
+
+def _is_hidden(method: Function) -> bool:
+    """Whether pickle, which looks a bound method up on its object, finds something else there, or nothing."""
+    hidden_by = method.decorated_by
+    is_renamed = isinstance(hidden_by, Function) and hidden_by.scope.name != method.scope.name
+    return is_renamed or isinstance(hidden_by, Result)
+
+
+def _hidden(handed: HandedOver, value: Function, model: Model) -> Finding:
+    if isinstance(value.decorated_by, Result):
+        name = f"{value.scope.name} has a cache around it that its name does not lead to"
+        return _finding(handed, value, name, "decorate it with the cache, or make that in the worker", model)
+    name = f"{value.scope.name} is hidden by a decorator without functools.wraps"
+    return _finding(handed, value, name, "let the decorator use functools.wraps", model)
 
 
 def _function_around(maker: Result) -> str:
@@ -195,7 +211,7 @@ def _finding(handed: HandedOver, value: Function | Class, name: str, advice: str
 def _repair(handed: HandedOver, value: Function | Class, model: Model) -> Repair | None:
     if isinstance(value, Function) and value.decorated_by is not None:
         wrapper = value.decorated_by
-        if isinstance(wrapper, Class):
+        if isinstance(wrapper, Class | Result):
             return None  # pickle never finds what such an object keeps under its own name
         return model.repair("wraps_added", wrapper.node, wrapper.scope.module)
     return model.repair("local_to_module", value.node, value.scope.module, **model.notes(handed, value))

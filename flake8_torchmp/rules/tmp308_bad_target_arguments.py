@@ -2,7 +2,8 @@
 
 ## What happens
 Three slips that Python finds only in the child, where the parent easily overlooks it: the process ends with exit
-code 1, the work is not done, and the parent goes on.
+code 1, the work is not done, and the parent goes on. And one that it finds at once: `Process(work, (shard,))` gives the
+function as the process's group, which comes first and must be None.
 
 - `args=("train")` is no tuple but the text, and each of its letters becomes an argument; `args=(rank)` is a number,
   and not iterable.
@@ -74,9 +75,13 @@ def bad_target_arguments(module: Module, model: Model) -> Iterator[Finding]:
             message = (
                 f"{found.text}() is called here and now, and {name} gets its result: give the function, and its args="
             )
+        elif found.kind == "group":
+            message = f"{found.text} is given to {name} as its group, which must be None: write target={found.text}"
         else:
             message = f"{found.text} in a worker of {name}: let the function and its arguments agree"
-        repair = model.repair("argument_tuple", found.node, found.node_module, kind=found.kind)
+        repair = None
+        if found.kind != "group":
+            repair = model.repair("argument_tuple", found.node, found.node_module, kind=found.kind)
         if found.without_rank is not None:
             function, owner = found.without_rank, found.without_rank.scope.module
             repair = model.repair("rank_parameter", function.node, owner, **model.imported(owner))

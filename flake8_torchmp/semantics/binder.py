@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 MUTATORS = frozenset(
     "add append appendleft clear difference_update discard extend extendleft fill insert intersection_update "
     "itemset load_state_dict merge_from_file merge_from_list move_to_end partition pop popitem popleft put remove "
-    "reverse rotate set_transform setdefault setflags sort symmetric_difference_update update".split()
+    "reverse rotate set_transform setdefault setflags sort symmetric_difference_update update "
+    "register_forward_hook register_forward_pre_hook register_full_backward_hook".split()
 )
 """Methods that change their object in place. A single trailing underscore (`zero_`) says the same."""
 
-ADDING = frozenset("add append appendleft extend extendleft insert put set_transform setdefault update".split())
+ADDING = frozenset(
+    "add append appendleft extend extendleft insert put set_transform setdefault update "
+    "register_forward_hook register_forward_pre_hook register_full_backward_hook".split()
+)
 """Those of them that put an argument into it."""
 
 
@@ -144,7 +148,11 @@ class Binder:
             self._change("attribute", target.value, target, target.attr, value, path)
             self._push(target, [target.value], scope)
         elif isinstance(target, ast.Subscript):
-            self._change("item", target.value, target, "", value, path)
+            owner = _owner_of_state(target.value)
+            if owner is not None and isinstance(target.slice, ast.Constant):
+                self._change("attribute", owner, target, str(target.slice.value), value, path)
+            else:
+                self._change("item", target.value, target, "", value, path)
             self._push(target, [target.value, target.slice], scope)
         elif isinstance(target, ast.Starred):
             self._bind_target(scope, target.value, kind, value, (*path, -1))
@@ -260,6 +268,8 @@ class Binder:
         elif isinstance(function, ast.Attribute):
             name = function.attr
             self.module.calls[name].append(node)
+            if name == "__setattr__" and len(node.args) == 3 and isinstance(node.args[1], ast.Constant):
+                self._change("attribute", node.args[0], node, str(node.args[1].value), node.args[2])
             if name in MUTATORS or (name.endswith("_") and not name.endswith("__")):
                 self._change("method", function.value, node, name, node.args[-1] if node.args else None)
         else:
@@ -288,6 +298,14 @@ class Binder:
 
     def leaf(self, node: ast.AST, scope: Scope) -> None:
         pass
+
+
+def _owner_of_state(node: ast.expr) -> ast.expr | None:
+    """The object whose attributes an expression is as a dict: of `vars(x)` and `x.__dict__`."""
+    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+        return node.value
+    is_vars = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "vars"
+    return node.args[0] if is_vars and len(node.args) == 1 else None  # type: ignore[attr-defined]
 
 
 _BACKWARDS: dict[type, tuple[str, ...]] = {}

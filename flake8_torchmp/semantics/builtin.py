@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from . import attributes, classes, command_line
 from .calls import Arguments, Frame
-from .nodes import body_nodes
+from .nodes import body_nodes, dotted, up
 from .values import (
     UNKNOWN,
     Class,
@@ -28,6 +28,7 @@ from .values import (
     Text,
     Unknown,
     Value,
+    along,
     qualified,
 )
 
@@ -92,7 +93,10 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
         yield from _getattr(evaluator, arguments)
     elif name in SAME and arguments.positional:
         for value in evaluator.of(arguments.positional[-1]):
-            yield Result(callee, arguments) if name in CACHES and isinstance(value, Constant) else value
+            if name in CACHES:
+                yield Result(callee, arguments) if isinstance(value, Constant) else cached(value, callee, arguments)
+            else:
+                yield value
     elif name == "functools.reduce" and arguments.positional:
         yield from _reduced(evaluator, callee, arguments)
     elif name in COPIES:
@@ -121,6 +125,22 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
             yield value if kept else UNKNOWN
     else:
         yield Result(callee, arguments)
+
+
+def cached(value: Value, cache: Value, arguments: Arguments) -> Value:
+    """A function as a cache around it leaves it: found by its name where that is given to the cache."""
+    holder, scope = up(arguments.call), arguments.frame.scope
+    function = value.function if isinstance(value, Method) else value
+    targets = holder.targets if isinstance(holder, ast.Assign) else []
+    if not isinstance(function, Function) or (
+        scope is function.scope.parent
+        and (scope.is_class or any(dotted(target) == function.scope.name for target in targets))
+    ):
+        return value
+    inner = function.copy()
+    assert isinstance(inner, Function)
+    inner.decorated_by = Result(cache, arguments)
+    return along(Method(value.receiver, inner), value) if isinstance(value, Method) else inner
 
 
 def _replaced(evaluator: Evaluator, value: Value, arguments: Arguments) -> Value:
@@ -289,13 +309,14 @@ def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
             for item in items:
                 yield Collection("tuple", (Entry(None, _unknown(item)), Entry(None, item)), True, item.node, module)
             if not items:
-                yield UNKNOWN
+                counted = (Entry(None, _unknown(sources[0])), Entry(None, _element(sources[0])))
+                yield Collection("tuple", counted, True, sources[0].node, module)
     elif name in ("builtins.zip", "itertools.product") and sources:
         columns = [list(_column(evaluator, source)) for source in sources]
         if not any(columns):
             yield UNKNOWN
             return
-        columns = [column or [_unknown(source)] for column, source in zip(columns, sources, strict=True)]
+        columns = [column or [_element(source)] for column, source in zip(columns, sources, strict=True)]
         for row in range(max(len(column) for column in columns)):
             entries = tuple(Entry(None, column[min(row, len(column) - 1)]) for column in columns)
             yield Collection("tuple", entries, True, entries[0].source.node, module)
@@ -342,6 +363,14 @@ def _key(key: object, source: Source) -> Source:
     if place not in memo:
         memo[place] = ast.copy_location(ast.Constant(key), source.node)
     return Source(memo[place], source.frame)
+
+
+def _element(source: Source) -> Source:
+    """An element of what a function of the project or a library gives one by one."""
+    memo, key = source.frame.module.memo, ("element of", source.node)
+    if key not in memo:
+        memo[key] = ast.copy_location(ast.Starred(source.node), source.node)
+    return Source(memo[key], source.frame)
 
 
 def _unknown(source: Source) -> Source:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from . import looped
 from .binder import ADDING
 from .calls import Frame, parameters, receiver_name
 from .flow import block_of
@@ -33,12 +34,14 @@ Changed = Sequence[tuple[Change, Callable[[], Frame]]]
 class Additions:
     """What changes put on one object: each is looked at when somebody asks for what it may add."""
 
-    __slots__ = ("_by_name", "_evaluator", "_items")
+    __slots__ = ("_by_name", "_evaluator", "_inner", "_items", "_of_elements")
 
     def __init__(self, evaluator: Evaluator, changes: Changed) -> None:
         self._evaluator = evaluator
         attributes = [item for item in changes if item[0].kind == "attribute"]
-        self._items = [item for item in changes if item[0].kind != "attribute"]
+        self._items = [item for item in changes if item[0].kind not in ("attribute", "inner")]
+        self._inner = [item for item in changes if item[0].kind == "inner"]
+        self._of_elements: dict[object, Additions] = {}
         self._by_name: dict[str, list[tuple[Change, Callable[[], Frame]]]] = {"": attributes}
         for item in attributes:
             self._by_name.setdefault(item[0].name, []).append(item)
@@ -50,6 +53,14 @@ class Additions:
     def items(self) -> Iterator[Extra]:
         for change, frame in self._items:
             yield from _extra(self._evaluator, change, frame())
+
+    def of_element(self, key: object) -> Additions | None:
+        """What is put on one of the elements, by its key, or on any of them."""
+        if self._inner and key not in self._of_elements:
+            named = [(c, frame) for c, frame in self._inner if key is None or looped.label_of(c) in ("", key)]
+            on_it = [(change._replace(kind="attribute"), frame) for change, frame in named]
+            self._of_elements[key] = Additions(self._evaluator, on_it)
+        return self._of_elements.get(key)
 
 
 def latest(stored: list[Extra], use: ast.AST, frame: Frame) -> list[Extra]:
@@ -92,9 +103,10 @@ def adds(change: Change) -> bool:
 def additions(evaluator: Evaluator, name: str, scope: Scope, frame: Frame) -> Additions | None:
     """What is put on the object that a variable names."""
     module = scope.module
-    if name not in module.changes and name not in _given_in(module):
+    looped_over = looped.changes_by_name(module)
+    if name not in module.changes and name not in _given_in(module) and name not in looped_over:
         return None
-    changes = _changes_of(evaluator, name, scope) if name in module.changes else []
+    changes = _changes_of(evaluator, name, scope) if name in module.changes or name in looped_over else []
     calls = _given_to(evaluator, name, scope)
     if not changes and not calls:
         return None
@@ -254,11 +266,16 @@ def _changes_of(evaluator: Evaluator, name: str, scope: Scope) -> list[tuple[Cha
     if key not in module.memo:
         module.memo[key] = [
             (own, inner)
-            for change in module.changes[name]
+            for change in module.changes.get(name, ())
             if adds(change)
             and (isinstance(change.target, ast.Name) or _is_on_other(change, name, scope))
             and evaluator.scope_binding(name, inner := module.scope_of(change.target)) is scope
             for own in ([change] if isinstance(change.target, ast.Name) else _from_variable(change))
+        ]
+        module.memo[key] += [
+            (change, inner)
+            for change in looped.changes_by_name(module).get(name, ())
+            if evaluator.scope_binding(name, inner := module.scope_of(change.target)) is scope
         ]
     known: list[tuple[Change, Scope]] = module.memo[key]
     return known
@@ -338,6 +355,8 @@ def _added(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra
             yield Extra(kind, keyword.arg or "", Source(keyword.value, frame))
     elif change.name == "setdefault" and len(call.args) == 2:
         yield Extra("entry", _label(evaluator, call.args[0], frame), Source(call.args[1], frame))
+    elif change.name.startswith("register_") and not isinstance(up(call), ast.Expr):
+        return  # whoever keeps the handle may take the hook off again
     elif value is not None and change.name != "setdefault":
         yield Extra("element", "", Source(value, frame))
 

@@ -402,7 +402,7 @@ class Evaluator(Answers):
         elif isinstance(callee, Result) and callee.name in builtin.RECORD_MAKERS:
             yield Result(callee, arguments)
         elif isinstance(callee, Result) and callee.name in builtin.CACHES and arguments.positional:
-            yield from self.of(arguments.positional[0])  # `lru_cache(maxsize=8)(f)`
+            yield from (builtin.cached(value, callee, arguments) for value in self.of(arguments.positional[0]))
         else:
             yield UNKNOWN
 

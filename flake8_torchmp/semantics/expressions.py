@@ -78,7 +78,7 @@ def _element_at(evaluator: Evaluator, base: Collection, index: ast.expr, frame: 
             yield base
             return
     for source in matching:
-        yield from (along(inner, base) for inner in evaluator.of(source))
+        yield from (along(inner, base, key) for inner in evaluator.of(source))
     if not matching:
         yield UNKNOWN
 

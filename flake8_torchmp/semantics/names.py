@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from . import builtin, changes
+from . import builtin, changes, classes
 from .calls import Frame
 from .flow import reaching_end
 from .module import Module
@@ -18,6 +18,7 @@ from .values import (
     External,
     Function,
     Instance,
+    Method,
     ModuleValue,
     Result,
     Value,
@@ -91,9 +92,20 @@ def _replacement(evaluator: Evaluator, decorator: Value, function: Function) -> 
     """What a decorator of the project gives instead: an object, or a function that does not take over the name."""
     if isinstance(decorator, Class):
         return decorator
-    if not isinstance(decorator, Function):
-        return None
-    returned = evaluator.returned(evaluator.frame(decorator.scope, None, decorator.closure, None))
+    receiver: Value | None = None
+    if isinstance(decorator, Instance):  # `@Retry(times=3)`
+        receiver, called = decorator, classes.find_method(evaluator, decorator.cls, "__call__")
+    elif isinstance(decorator, Method):
+        receiver, called = decorator.receiver, decorator.function
+    else:
+        called = decorator if isinstance(decorator, Function) else None
+    return _replacement_by(evaluator, called, receiver, function) if called is not None else None
+
+
+def _replacement_by(
+    evaluator: Evaluator, decorator: Function, receiver: Value | None, function: Function
+) -> Function | Class | None:
+    returned = evaluator.returned(evaluator.frame(decorator.scope, None, decorator.closure, receiver))
     for value in returned:
         if isinstance(value, Instance) and value.cls.scope.parent is decorator.scope:
             return value.cls

@@ -55,6 +55,8 @@ class Additions(Protocol):
 
     def items(self) -> Iterator[Extra]: ...
 
+    def of_element(self, key: object) -> Additions | None: ...
+
 
 class Value:
     """The base of all values. `key` tells two values apart, whatever way they took."""
@@ -196,8 +198,11 @@ class Function(Value):
         super().__init__()
         self.scope = scope
         self.closure = closure
-        self.decorated_by: Function | Class | None = None
-        """What a decorator put in its place: a local function without functools.wraps, or an object."""
+        self.decorated_by: Function | Class | Result | None = None
+        """What a decorator put in its place: a local function without functools.wraps, or an object.
+
+        The result is that of a cache around it under another name: `self.cached = lru_cache()(self.encode)`.
+        """
 
     @property
     def node(self) -> Any:
@@ -410,8 +415,18 @@ def truth_of(value: Value) -> bool | None:
     return None
 
 
-def along(value: Value, holder: Value) -> Value:
+def as_element(value: Value, holder: Value, key: object = None) -> Value:
+    """An element of a collection with what is put on it there: `for part in parts: part.transform = f`."""
+    for additions in holder.additions if isinstance(value, Instance | Result | Member) else ():
+        own = additions.of_element(key)
+        value = value.with_additions(own) if own is not None else value
+    return value
+
+
+def along(value: Value, holder: Value, key: object = None) -> Value:
     """A value taken out of another, which went the way of that one."""
+    if holder.additions:
+        value = as_element(value, holder, key)
     if not holder.way:
         return value
     taken = value.copy()
