@@ -9,6 +9,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from flake8_torchmp.semantics.builtin import ANY
 from flake8_torchmp.semantics.callers import Deferred
 from flake8_torchmp.source import Words, any_of
 
@@ -300,4 +301,5 @@ def bare(name: str) -> str:
 def is_dataset_name(name: str) -> bool:
     if name in DATASETS:
         return True
-    return name.startswith(DATASET_MODULES) and name.rpartition(".")[2][:1].isupper()
+    last = name.rpartition(".")[2]
+    return name.startswith(DATASET_MODULES) and (last[:1].isupper() or last == ANY)

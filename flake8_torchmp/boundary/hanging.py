@@ -150,7 +150,7 @@ class Hangings:
             return False
         if name in apis.HOLDERS or name.startswith(apis.PIPELINES):
             return True
-        return builtin.keeps_arguments(value) and not isinstance(value.callee, Member)
+        return (builtin.keeps_arguments(value) or apis.is_dataset_name(name)) and not isinstance(value.callee, Member)
 
     def _of_instance(self, value: Instance) -> Iterator[tuple[Value, str]]:
         evaluator = self.evaluator

@@ -15,6 +15,7 @@ from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dot
 from flake8_torchmp.semantics.scopes import Change, Place, Scope
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Unknown
 
+from . import apis
 from .datasets import LOOKING
 from .ecosystem import has_no_workers
 from .openers import CLOSERS
@@ -104,9 +105,33 @@ class Lifetimes:
                     continue
                 if name != "__enter__" and self._comes_after_loader(node, module, around, dotted(base)):
                     continue
+                if self._is_left_to_workers(node, name, module):
+                    continue
                 if self._may_be(cls, base, module) and not (around is not None and self.workers.runs(around)):
                     return True
         return False
+
+    def _is_left_to_workers(self, node: ast.AST, name: str, module: Module) -> bool:
+        """Whether a method is handed over there, `Process(target=job.go)`, or called where another branch does so."""
+        references = [read for read in module.read.get(name, ()) if not _is_called(read)]
+        if not references:
+            return False
+        given = {id(crossing.source.node) for crossing in self.workers.crossings.of(module)}
+        handed = [read for read in references if id(read) in given]
+        return bool(handed) and all(read is node or _excludes(node, read) for read in handed)
+
+    def handed_over_in(self, scope: Scope, receiver: str) -> list[ast.AST]:
+        """The methods of an object that one of its own hands over: `mp.spawn(self.run, …)`."""
+        module = scope.module
+        bound = [
+            node
+            for node in body_nodes(scope.node, nested=False)
+            if isinstance(node, ast.Attribute) and dotted(node.value) == receiver and not _is_called(node)
+        ]
+        if not bound or not self.evaluator.codebase.matches(module.path, apis.OWN_WORDS):
+            return []
+        given = {id(crossing.source.node) for crossing in self.workers.crossings.of(module)}
+        return [node for node in bound if id(node) in given]
 
     def _may_be(self, cls: Class, expression: ast.expr, module: Module) -> bool:
         """Whether an expression can be an object of a class; what definitions tell is asked first."""
@@ -292,8 +317,11 @@ class _Run:
         owner = scope.parent if scope.parent is not None and scope.parent.is_class else None
         cls = Class(owner, self.lifetimes.outline.frame_of(owner.parent)) if owner and owner.parent else self.cls
         events = self.lifetimes.change_at(scope.module, receiver)
+        handed = self.lifetimes.handed_over_in(scope, receiver)
         node: ast.AST
         for node in body_nodes(scope.node, nested=False):
+            if handed and all(_excludes(node, method) for method in handed):
+                continue  # where nothing is handed over
             change = events.get(id(node))
             if change is not None:
                 self._changed(change, cls, scope, receiver)
@@ -428,6 +456,11 @@ def _is_method_of(function: Scope, cls: Class, outline: Evaluator) -> bool:
         return True
     below = Class(owner, outline.frame_of(owner.parent)) if owner.parent is not None else None
     return below is not None and any(item.scope is cls.scope for item in classes.project_classes(outline, below))
+
+
+def _is_called(node: ast.AST) -> bool:
+    holder = up(node)
+    return isinstance(holder, ast.Call) and holder.func is node
 
 
 def _asks_for_process(scope: Scope) -> bool:

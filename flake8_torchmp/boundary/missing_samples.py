@@ -434,8 +434,19 @@ def _finds_the_part(loop: ast.For) -> bool:
         isinstance(node, ast.If)
         and isinstance(node.test, ast.Compare)
         and never_continues(node.body)
-        and mentions(node.test, counted)
+        and (mentions(node.test, counted) or _asks_for_bound(node.test, loop))
         for node in loop.body
+    )
+
+
+def _asks_for_bound(test: ast.Compare, loop: ast.For) -> bool:
+    """`if drawn <= shares[i]:`: every number that a loader asks for, or that is drawn, has its bound."""
+    bound = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
+    sides = [test.left, *test.comparators]
+    return (
+        all(isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in test.ops)
+        and any(isinstance(side, ast.Name) and side.id not in bound for side in sides)
+        and any(mentions(side, bound) for side in sides)
     )
 
 

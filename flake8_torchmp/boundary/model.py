@@ -158,6 +158,7 @@ class Model:
     def _by_datasets(self, module: Module) -> Iterator[HandedOver]:
         """What a dataset class itself keeps, though the loaders that the project shows are not given it."""
         for cls in self.datasets.of(module):
+            yield from self._given_out(cls, module)
             if not _defines_inside(cls):
                 continue
             have_workers = self.loaders.have_workers(cls.scope)
@@ -176,6 +177,18 @@ class Model:
                     continue
                 if is_default or not have_workers:
                     yield HandedOver(hanging.value, hanging.way, place, UNSEEN_LOADER, self.methods.of_program(module))
+
+    def _given_out(self, cls: Class, module: Module) -> Iterator[HandedOver]:
+        """Objects of a dataset class that the function around it returns, for loaders that are not shown."""
+        function = cls.scope.parent.enclosing_function() if cls.scope.parent is not None else None
+        if function is None or self.is_test(module) or self.loaders.have_workers(cls.scope):
+            return
+        place = (cls.node, module, f"the dataset {cls.scope.name}")
+        frame = self.outline.frame_of(function)
+        for returned in function.returns:
+            for value in self.outline.values(returned.value, frame) if returned.value is not None else ():
+                if isinstance(value, Instance) and value.cls.scope is cls.scope:
+                    yield HandedOver(value, value.way, place, UNSEEN_LOADER, self.methods.of_program(module))
 
     def _is_left_in_force(self, default: ast.AST, cls: Class) -> bool:
         """Whether a default of `__init__` goes into one of the objects that the project makes, if it makes any."""

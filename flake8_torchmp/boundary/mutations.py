@@ -229,7 +229,9 @@ class Mutations:
             elif isinstance(callee, External):
                 is_changed = callee.name in CHANGING and bool(call.args) and call.args[0] is reference
             else:
-                is_changed = self._changes_parameter(callee, call, reference, module)
+                for attribute in self._changed_by(callee, call, reference, module):
+                    yield Mutation(call, module, "changed", attribute)
+                continue
             if is_changed:
                 yield Mutation(call, module, "changed")
 
@@ -266,10 +268,11 @@ class Mutations:
             for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module))
         )
 
-    def _changes_parameter(self, callee: Value, call: ast.Call, given: ast.expr, module: Module) -> bool:
+    def _changed_by(self, callee: Value, call: ast.Call, given: ast.expr, module: Module) -> Iterator[str]:
+        """What a function changes of what it is given: attributes of it, or "" for the whole."""
         function = callee.function if isinstance(callee, Method) else callee
         if not isinstance(function, Function):
-            return False
+            return
         arguments = self.evaluator.arguments(call, self.evaluator.frame_at(call, module))
         shift = isinstance(callee, Method)
         node: Any = function.node
@@ -277,11 +280,11 @@ class Mutations:
         for index, name in enumerate(names):
             source = arguments.get(index, name)
             if source is not None and source.node is given:
-                return any(
-                    self.is_parameter(name, change, function.scope)
-                    for change in function.scope.module.changes.get(name, ())
-                )
-        return False
+                for change in function.scope.module.changes.get(name, ()):
+                    if self.is_parameter(name, change, function.scope):
+                        is_own = change.kind == "attribute" and isinstance(change.target, ast.Name)
+                        yield change.name if is_own else ""
+                return
 
     def is_parameter(self, name: str, change: Change, scope: Scope) -> bool:
         """Whether a change is made to what a parameter was given, not to something of that name made later."""

@@ -284,6 +284,14 @@ def _reads_npz(value: Result) -> bool:
     return False
 
 
+def appends(node: ast.AST) -> bool:
+    """`open(path, "a")`: each write goes to the file's end."""
+    if not isinstance(node, ast.Call):
+        return False
+    modes = [*node.args[1:2], *(keyword.value for keyword in node.keywords if keyword.arg == "mode")]
+    return any(isinstance(mode, ast.Constant) and str(mode.value).startswith("a") for mode in modes)
+
+
 def is_open(handle: Handle, uses: Sequence[ast.AST]) -> bool:
     """Whether something is still open where it is used: no `with` or `close()` of its function ends it before."""
     node, module = handle.node, handle.module

@@ -10,6 +10,7 @@ from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import ancestors, dotted, last_name, position, up
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Constant, Hop, Instance, Value
 
 from .apis import Api
@@ -19,7 +20,7 @@ from .global_names import Global
 from .holdings import Holding, Holdings
 from .lifetimes import Lifetimes
 from .methods import StartMethods
-from .openers import Opener, Openers, is_open
+from .openers import Opener, Openers, appends, is_open
 from .state import State
 from .workers import WorkerFunction
 
@@ -174,6 +175,8 @@ class Resources:
                 for handle in self.openers.handles(value):
                     if not is_open(handle, ()) or not handle.opener.is_opened_at_once:
                         continue
+                    if appends(handle.node) and _is_flushed(node, worker.scope):
+                        continue  # what each writes goes to the end, whoever else has the file
                     if is_in_memory(handle.node, self.evaluator, handle.module) and worker.methods - {"fork"}:
                         yield node, variable, handle.opener, "is another, empty one in each spawned worker"
                     elif "fork" in worker.methods and not handle.opener.forks:
@@ -221,6 +224,17 @@ def is_in_memory(node: ast.AST, evaluator: Evaluator, module: Module) -> bool:
         return False
     values = evaluator.values(node.args[0], evaluator.frame_at(node, module))
     return any(isinstance(value, Constant) and value.value == ":memory:" for value in values)
+
+
+def _is_flushed(use: ast.expr, scope: Scope) -> bool:
+    """Whether the function that uses a file hands on what it has written."""
+    module = scope.module
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and dotted(call.func.value) == dotted(use)
+        and module.scope_of(call).enclosing_function() is scope
+        for call in module.calls.get("flush", ())
+    )
 
 
 def _is_read_out(crossing: Crossing) -> bool:

@@ -110,6 +110,8 @@ class Restarts:
                 return None
             if _loop_around(bindings[0].node) is not _loop_around(call) or _loop_around(call) is None:
                 return None
+            if _is_occasional(bindings[0].node):
+                return None
             iterator = bindings[0].value
         if isinstance(iterator, ast.Call) and last_name(iterator.func) == "iter" and len(iterator.args) == 1:
             return _Taken(call, iterator.args[0])

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from flake8_torchmp.semantics import classes, effects
-from flake8_torchmp.semantics.calls import is_class_method, receiver_name
+from flake8_torchmp.semantics import builtin, classes, effects
+from flake8_torchmp.semantics.calls import is_class_method, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, conditions, facts
 from flake8_torchmp.semantics.module import Module
@@ -117,8 +117,7 @@ class State:
             if function is None or (function.name != "__setstate__" and not isinstance(mutation.node, ast.Call)):
                 continue
             if function.name == "__setstate__" or (
-                last_name(mutation.node.func) in POURING  # type: ignore[attr-defined]
-                and workers.runs(function, worker.kind)
+                _pours(mutation.node, function) and workers.runs(function, worker.kind)
             ):
                 return True
         return False
@@ -157,7 +156,7 @@ class State:
         """Whether an object's attribute is no method or property, which may read all the others."""
         if isinstance(value, Instance):
             return classes.find_method(self.evaluator, value.cls, attribute) is None
-        return isinstance(value, Result) and value.name in ("types.SimpleNamespace", "argparse.Namespace")
+        return isinstance(value, Result) and builtin.is_namespace(value)
 
     def changed_by(self, scope: Scope) -> Iterator[tuple[ast.AST, Global]]:
         """The globals that a function changes or binds again, per-process caches and lazy making aside."""
@@ -318,6 +317,15 @@ class State:
     def is_primitive(self, variable: Global) -> bool:
         """A queue, lock or shared value of multiprocessing, made when the module is imported."""
         return any(isinstance(v, Result) and mp_name(v.callee) in PRIMITIVES for v in self.names.values(variable))
+
+
+def _pours(node: ast.AST, function: Scope) -> bool:
+    """`config.merge_from_file(path)`, or `options.update(given)` of what the function was handed."""
+    assert isinstance(node, ast.Call)
+    given = node.args[0] if len(node.args) == 1 else None
+    return last_name(node.func) in POURING or (
+        last_name(node.func) == "update" and isinstance(given, ast.Name) and given.id in parameters(function.node)  # type: ignore[arg-type]
+    )
 
 
 def _counts_on(node: ast.AST) -> bool:

@@ -36,6 +36,10 @@ ITERATION_METHODS = ("__iter__", "__next__")
 CONTEXT_METHODS = ("__enter__", "__exit__")
 ITERATING = frozenset("enumerate iter list map next set sorted sum tuple zip".split())
 MOST_FUNCTIONS = 400
+_HOLLOW = frozenset(
+    f"torch.utils.data.{module}{name}" for module in ("", "dataset.") for name in ("Dataset", "IterableDataset")
+) | {"builtins.object", "abc.ABC", "typing.Generic"}
+"""Bases that read nothing of an object."""
 _TRAIN_TOGETHER = re.compile(rb"\b(?:" + "|".join(sorted(random_sources.DISTRIBUTED)).encode() + rb")\b")
 
 
@@ -257,9 +261,14 @@ class Workers:
             is_daemon = self.daemons.of_crossing(crossing)
             is_called = crossing.api.kind != "loader" and crossing.parameter.role == "function"
             given = crossing.values if is_called else ()
+            samples: dict[int, Class] = {}
             for hanging in crossing.hanging if crossing.has_workers else ():
                 if hanging.is_receiver or (is_called and not self._may_be_called(hanging, given)):
                     continue  # only comes along with a method or a partial
+                if is_dataset and isinstance(hanging.value, Instance) and hanging.value.arguments is not None:
+                    samples.setdefault(id(hanging.value.arguments.call), hanging.value.cls)
+                if samples and self._is_for_parent(hanging, samples):
+                    continue
                 if is_dataset and isinstance(hanging.value, Instance):
                     yield from self._sample_roots(hanging.value.cls, crossing.methods)
                 for function, receiver in self.functions_of(hanging.value):
@@ -293,20 +302,33 @@ class Workers:
             return False
         if not attribute.isidentifier() or not all(isinstance(value, Method) for value in given):
             return True
-        pending: list[tuple[Scope, Value | None]] = [
-            (value.function.scope, value.receiver) for value in given if isinstance(value, Method)
-        ]
+        return self._reads([(v.function.scope, v.receiver) for v in given if isinstance(v, Method)], attribute)
+
+    def _is_for_parent(self, hanging: Hanging, samples: dict[int, Class]) -> bool:
+        """Whether no sample method reads the attribute by which something hangs on its dataset: a filter of files."""
+        hop = next((hop for hop in reversed(hanging.way) if id(hop.node) in samples), None)
+        attribute = hop.text[1:] if hop is not None and hop.text.startswith(".") else ""
+        if hop is None or not attribute.isidentifier():
+            return False
+        cls = samples[id(hop.node)]
+        if not _HOLLOW.issuperset(classes.library_bases(self.outline, cls)):
+            return False  # a library's methods read what they keep
+        methods = [classes.find_method(self.outline, cls, name) for name in (*SAMPLE_METHODS, *ITERATION_METHODS)]
+        found: list[tuple[Scope, Value | None]] = [(m.scope, Instance(cls, None)) for m in methods if m is not None]
+        return bool(found) and not self._reads(found, attribute)
+
+    def _reads(self, pending: list[tuple[Scope, Value | None]], attribute: str) -> bool:
+        """Whether functions, or what they call, read an attribute of a name."""
         reached: set[Scope] = set()
         while pending and len(reached) < MOST_FUNCTIONS:
             scope, receiver = pending.pop()
             if scope in reached:
                 continue
             reached.add(scope)
-            nodes = body_nodes(scope.node)
-            if any(isinstance(node, ast.Attribute) and node.attr == attribute for node in nodes):
+            if any(_names_attribute(node, attribute) for node in body_nodes(scope.node)):
                 return True
             pending += [(function.scope, owner) for function, owner in self.callees(scope, receiver)]
-        return False
+        return bool(pending)
 
     def _sample_roots(self, cls: Class, methods: frozenset[str]) -> Iterator[Root]:
         names = [*SAMPLE_METHODS]
@@ -475,6 +497,13 @@ class Workers:
             method = classes.find_method(self.outline, receiver.cls, node.attr)
             if method is not None and is_property(method.node):
                 yield method
+
+
+def _names_attribute(node: ast.AST, attribute: str) -> bool:
+    """Whether an attribute is read, or one whose name only running tells."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in (attribute, "__dict__")
+    return isinstance(node, ast.Name) and node.id in ("getattr", "vars")
 
 
 def _implied(node: ast.AST) -> Iterator[tuple[ast.expr, Sequence[str]]]:

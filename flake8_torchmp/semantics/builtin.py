@@ -71,6 +71,8 @@ RECORD_MAKERS = frozenset(
     ("collections.namedtuple", "typing.NamedTuple", "dataclasses.make_dataclass", "builtins.type")
 )
 """Calls that give a class whose objects keep what they are made with."""
+ANY = "*"
+"""Stands for a name that only running tells."""
 RECORDS = frozenset(
     "types.SimpleNamespace argparse.Namespace easydict.EasyDict addict.Dict munch.Munch ml_collections.ConfigDict "
     "omegaconf.OmegaConf.create dotmap.DotMap box.Box".split()
@@ -193,7 +195,13 @@ def _getattr(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
                 if isinstance(value, Unknown | Result | Member):
                     yield from command_line.left_out(evaluator, arguments.call, arguments.frame)
         else:
-            yield UNKNOWN
+            for value in evaluator.of(base):
+                yield some_attribute(value) if isinstance(value, External) else UNKNOWN
+
+
+def some_attribute(library: External) -> External:
+    """What a library has under a name that only running tells: `getattr(datasets, name)`, `datasets.__dict__[name]`."""
+    return External(f"{library.name.removesuffix('.__dict__')}.{ANY}", library.node, library.module)
 
 
 def _copied(evaluator: Evaluator, kind: str, arguments: Arguments) -> Iterator[Value]:
@@ -241,6 +249,8 @@ def as_mapping(evaluator: Evaluator, value: Value, arguments: Arguments) -> Valu
     elif options := command_line.read_all(value, arguments):
         entries = tuple(Entry(name, source) for name, source in options.items())
         return Collection("dict", entries, False, arguments.call, arguments.frame.module)
+    elif isinstance(value, External):
+        return External(f"{value.name}.__dict__", value.node, value.module)
     else:
         return UNKNOWN
     found.update({e.label: e.source for e in value.added_attributes() if e.label == e.attribute})

@@ -123,8 +123,9 @@ class Codebase:
             self._tops.setdefault(name[:-3], []).append(folder)
         for folder in sorted(self._folders):
             parent, name = os.path.split(folder)
+            homes = self._tops.setdefault(name, [])
             if os.path.join(folder, "__init__.py") in self._files:
-                self._tops.setdefault(name, []).append(parent)
+                homes.append(parent)
 
     def contains(self, path: str) -> bool:
         if self._files is None:
@@ -243,15 +244,17 @@ class Codebase:
         if top in self.libraries and top not in self._tops:
             return
         is_foreign = top in self.libraries or top in sys.stdlib_module_names
-        inner = folder
+        inner, above = folder, [folder]
         while True:
             if not (is_foreign and os.path.join(inner, "__init__.py") in (self._files or ())):
                 yield inner  # in a package, `import queue` is never the module beside it
             if inner == self.root or not inner.startswith(self.root + os.sep):
                 break
             inner = os.path.dirname(inner)
-        for name in ("src", "lib", "python"):
-            yield os.path.join(self.root, name)
+            above.append(inner)
+        for inner in reversed(above):  # what programs put on `sys.path` before they import
+            for name in ("src", "lib", "python"):
+                yield os.path.join(inner, name)
         homes = self._tops.get(top, ())
         if len(homes) == 1 and not is_foreign:
             yield homes[0]

@@ -41,7 +41,9 @@ def _subscript(evaluator: Evaluator, node: ast.Subscript, frame: Frame) -> Itera
 
 def _items_at(evaluator: Evaluator, node: ast.Subscript, frame: Frame) -> Iterator[Value]:
     for base in evaluator.values(node.value, frame):
-        if isinstance(base, Class | External):
+        if isinstance(base, External) and base.name.endswith(".__dict__"):
+            yield from _named_in_library(evaluator, base, node.slice, frame)
+        elif isinstance(base, Class | External):
             yield base  # Generic[T]
         elif isinstance(base, Collection):
             yield from _element_at(evaluator, base, node.slice, frame)
@@ -54,6 +56,15 @@ def _items_at(evaluator: Evaluator, node: ast.Subscript, frame: Frame) -> Iterat
             yield Member(base, "[…]")
         else:
             yield UNKNOWN
+
+
+def _named_in_library(evaluator: Evaluator, base: External, index: ast.expr, frame: Frame) -> Iterator[Value]:
+    """`datasets.__dict__[name]`."""
+    for key in evaluator.values(index, frame):
+        if isinstance(key, Constant) and isinstance(key.value, str):
+            yield External(f"{base.name.removesuffix('.__dict__')}.{key.value}", base.node, base.module)
+        else:
+            yield builtin.some_attribute(base)
 
 
 def _is_by_name(evaluator: Evaluator, index: ast.expr, frame: Frame) -> bool:
