@@ -117,7 +117,7 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 attribute = model.state.gathered_in_class(node, variable)
                 is_read = model.state.is_read_by_parent(variable, model.workers, attribute)
                 if is_read and not _is_own(node, variable, worker, model):
-                    yield _lost(node, variable, worker, model)
+                    yield _lost(node, variable, attribute, worker, model)
             elif worker.methods - {"fork"}:
                 yield from _unshared(node, variable, worker, model)
 
@@ -154,7 +154,8 @@ def _is_bound_before(node: ast.AST, variable: Global, worker: WorkerFunction) ->
     )
 
 
-def _lost(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model) -> Finding:
+def _lost(node: ast.AST, variable: Global, attribute: str, worker: WorkerFunction, model: Model) -> Finding:
+    cause = f"{variable.text}.{attribute}" if attribute else variable.text
     message = (
         f"{worker.scope.name}() changes the global {variable.name} in a worker ({worker.reached_from}), where the "
         "parent never sees it: return the result, or share it through a queue or shared memory"
@@ -163,7 +164,7 @@ def _lost(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model)
         Step(variable.module.path, position(variable.bindings[0].node)[0], f"{variable.name} is made"),
         Step(worker.scope.module.path, position(node)[0], f"{worker.scope.name}() changes it in a worker"),
     ]
-    return model.finding("TMP402", message, node, worker.scope.module, way, cause=variable.text)
+    return model.finding("TMP402", message, node, worker.scope.module, way, cause=cause)
 
 
 def _unshared(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model) -> Iterator[Finding]:
