@@ -93,8 +93,9 @@ from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.calls import Arguments
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import position, statement_of
+from flake8_torchmp.semantics.nodes import ancestors, position, statement_of
 
 from . import rule
 
@@ -138,9 +139,17 @@ def _is_own(node: ast.AST, variable: Global, worker: WorkerFunction, model: Mode
     callers = [arguments for arguments, _ in model.evaluator.callers.of(worker.scope)]
     return any(
         model.state.phase(caller.call, caller.frame.module) == "parent"
+        and not _is_handed_over(caller, model)
         and not ((around := caller.frame.scope.enclosing_function()) is not None and model.workers.runs(around))
         for caller in callers
     )
+
+
+def _is_handed_over(caller: Arguments, model: Model) -> bool:
+    """Whether a function is not called there, but given to what has workers call it."""
+    places = [caller.call] if isinstance(caller.call, ast.Call) else ancestors(caller.call)
+    calls = [crossing.call for crossing in model.crossings.of(caller.frame.module)]
+    return any(place is call for place in places for call in calls)
 
 
 def _is_bound_before(node: ast.AST, variable: Global, worker: WorkerFunction) -> bool:
