@@ -21,7 +21,13 @@ RAISING = frozenset(("sys.exit", "builtins.exit", "builtins.quit", "builtins.Sys
 """They raise SystemExit, which can be caught."""
 HARD = frozenset(("os._exit", "os.abort"))
 TO_ITSELF = frozenset(("os.kill", "os.killpg", "signal.raise_signal"))
+BY_PARSER = frozenset(("error", "exit"))
+"""Methods by which an argument parser ends the program: they raise SystemExit as well."""
+PARSERS = frozenset(("argparse.ArgumentParser", "optparse.OptionParser"))
 CATCHING = frozenset(("", "SystemExit", "BaseException"))
+CATCHABLE = frozenset(
+    ("sys.exit()", "exit()", "quit()", "raise SystemExit", *(f"{n}() of a parser" for n in BY_PARSER))
+)
 NAMES = frozenset(name.rpartition(".")[2] for name in RAISING | HARD | TO_ITSELF)
 TELLING_SIDES = frozenset(("get_worker_info", "current_process", "parent_process"))
 
@@ -48,7 +54,7 @@ def exits_in(scope: Scope, evaluator: Evaluator) -> Iterator[Exit]:
 
 def is_caught_by_callers(found: Exit, scope: Scope, evaluator: Evaluator) -> bool:
     """Whether an exit only raises, and whoever calls the function catches that."""
-    if found.text not in ("sys.exit()", "exit()", "quit()", "raise SystemExit"):
+    if found.text not in CATCHABLE:
         return False
     calls = [arguments.call for arguments, _ in evaluator.callers.of(scope)]
     return bool(calls) and all(
@@ -69,14 +75,24 @@ def is_switched_off(node: ast.AST, evaluator: Evaluator, frame: Frame) -> bool:
 def _has_words(module: Module) -> bool:
     key = ("exits",)
     if key not in module.memo:
-        module.memo[key] = any(alias in module.read for name in NAMES for alias in module.names_of(name))
+        module.memo[key] = _has_parsers(module) or any(
+            alias in module.read for name in NAMES for alias in module.names_of(name)
+        )
     return bool(module.memo[key])
+
+
+def _has_parsers(module: Module) -> bool:
+    return b"argparse" in module.data or b"optparse" in module.data
 
 
 def _exit(node: ast.AST, scope: Scope, evaluator: Evaluator) -> Exit | None:
     if isinstance(node, ast.Raise) and last_name(node.exc or node) == "SystemExit":
         return Exit(node, "raise SystemExit", True)
-    if not isinstance(node, ast.Call) or (last_name(node.func) not in NAMES and not isinstance(node.func, ast.Name)):
+    if not isinstance(node, ast.Call):
+        return None
+    if isinstance(node.func, ast.Attribute) and _is_of_parser(node.func, scope, evaluator):
+        return Exit(node, f"{node.func.attr}() of a parser", node.func.attr == "exit" and _is_zero(node))
+    if last_name(node.func) not in NAMES and not isinstance(node.func, ast.Name):
         return None
     frame = evaluator.frame_at(node, scope.module)
     for value in evaluator.values(node.func, frame):
@@ -91,6 +107,14 @@ def _exit(node: ast.AST, scope: Scope, evaluator: Evaluator) -> Exit | None:
         if name in HARD:
             return Exit(node, f"{name}()", name == "os._exit" and _is_zero(node))
     return None
+
+
+def _is_of_parser(method: ast.Attribute, scope: Scope, evaluator: Evaluator) -> bool:
+    """`parser.error("…")`"""
+    if method.attr not in BY_PARSER or not _has_parsers(scope.module):
+        return False
+    values = evaluator.values(method.value, evaluator.frame_at(method, scope.module))
+    return any(isinstance(value, Result) and value.name.removesuffix("()") in PARSERS for value in values)
 
 
 def _is_own_process(node: ast.Call, scope: Scope, evaluator: Evaluator) -> bool:

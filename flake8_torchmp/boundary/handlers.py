@@ -185,6 +185,8 @@ def _goes_on_silently(handler: ast.ExceptHandler, around: ast.Try, scope: Scope)
     for statement in handler.body:
         if isinstance(statement, ast.Raise | ast.Break | ast.Assert | ast.AugAssign | ast.Delete | ast.Global):
             return False
+        if isinstance(statement, ast.Return) and statement.value is None and _gives_nothing(scope):
+            continue  # it ends as it always does
         if isinstance(statement, ast.Return | ast.Assign) and _is_marker(statement.value):
             return False
         if isinstance(statement, ast.Return) and _answers_by_nothing(scope):
@@ -212,6 +214,11 @@ def _sets_flag(handler: ast.ExceptHandler, around: ast.Try) -> bool:
 
 def _sets_constant(statement: ast.stmt) -> TypeGuard[ast.Assign]:
     return isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant | ast.UnaryOp)
+
+
+def _gives_nothing(scope: Scope) -> bool:
+    """Whether nobody can tell by what a function gives how it ended."""
+    return not scope.is_generator and all(s.value is None or _is_none(s.value) for s in scope.returns)
 
 
 def _answers_by_nothing(scope: Scope) -> bool:

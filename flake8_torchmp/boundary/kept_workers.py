@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
-from flake8_torchmp.semantics.calls import Frame, has_receiver, receiver_name
+from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, last_name, position, up
-from flake8_torchmp.semantics.values import Class, Collection, Constant, Instance, Method, Result, Value
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, position, up
+from flake8_torchmp.semantics.scopes import Scope
+from flake8_torchmp.semantics.values import Class, Collection, Constant, Function, Instance, Method, Result, Value
 
 from .crossings import Crossing, Crossings
 from .object_state import ObjectState
@@ -125,6 +126,7 @@ class KeptWorkers:
     def _setters(self, cls: Class) -> dict[str, list[tuple[str, bool]]]:
         """The methods that change their object: which attributes, and whether they bind them anew."""
         found: dict[str, list[tuple[str, bool]]] = {}
+        called: dict[str, set[str]] = {}
         for item in classes.project_classes(self.outline, cls):
             for bindings in item.scope.bindings.values():
                 for binding in bindings:
@@ -136,6 +138,9 @@ class KeptWorkers:
                         for change, name in self.object_state.own_changes(method)
                         if change.kind in CHANGING
                     )
+                    called.setdefault(binding.name, set()).update(_own_calls(method))
+        for name, others in called.items():
+            found[name] += [pair for other in sorted(others - {name}) for pair in found.get(other, ())]
         return found
 
     def _matters(self, cls: Class, attribute: str, rebinds: bool) -> bool:
@@ -211,7 +216,7 @@ class KeptWorkers:
         if module is crossing.module and function is module.scope_of(crossing.call).enclosing_function():
             if position(node) < position(crossing.call):
                 return False
-            return bool(_is_repeated(node, making)) or _is_iterated_between(crossing, node)
+            return bool(_is_repeated(node, making)) or self._is_iterated_between(crossing, node)
         answers = [_is_repeated_on_the_way(node, frame, making) for frame in change.frames]
         if any(answers) or False in answers:
             return any(answers)
@@ -229,6 +234,48 @@ class KeptWorkers:
                 outer = arguments.frame.module.scope_of(arguments.call).enclosing_function()
                 pending.append((outer, depth - 1))
         return found
+
+    def _is_iterated_between(self, crossing: Crossing, node: ast.AST) -> bool:
+        """Whether the loader was iterated between the place where it is made and another, and is again after that."""
+        statement = up(crossing.call)
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        if len(targets) != 1 or not isinstance(targets[0], ast.Name | ast.Attribute):
+            return False
+        text = ast.unparse(targets[0])
+        module = crossing.module
+        function = module.scope_of(crossing.call).enclosing_function()
+        places = [
+            position(load)
+            for load in module.loads(last_name(targets[0]))
+            if ast.unparse(load) == text
+            and module.scope_of(load).enclosing_function() is function
+            and (_is_iterated(load) or self._is_iterated_by_callee(load, module))
+        ]
+        made, changed = position(crossing.call), position(node)
+        return any(made < place < changed for place in places) and any(place > changed for place in places)
+
+    def _is_iterated_by_callee(self, loader: ast.expr, module: Module) -> bool:
+        """`evaluate(model, loader)`, where the function loops over its parameter."""
+        call = up(loader)
+        if not isinstance(call, ast.Call) or loader not in call.args:
+            return False
+        for callee in self.outline.values(call.func, self.outline.frame_at(call, module)):
+            function = callee.function if isinstance(callee, Method) else callee
+            if isinstance(function, Function):
+                place = call.args.index(loader) + isinstance(callee, Method)
+                names = [p.name for p in parameters(function.node).values() if p.index == place]
+                loads = [load for name in names for load in function.scope.module.loads(name)]
+                if any(_is_iterated(load) and function.node in ancestors(load) for load in loads):
+                    return True
+        return False
+
+
+def _own_calls(method: Scope) -> Iterator[str]:
+    """The names of the methods that a method calls on its own object."""
+    for node in body_nodes(method.node):
+        func = node.func if isinstance(node, ast.Call) else None
+        if isinstance(func, ast.Attribute) and dotted(func.value) == receiver_name(method):
+            yield func.attr
 
 
 def _is_through_with(crossing: Crossing, node: ast.AST, module: Module) -> bool:
@@ -296,24 +343,6 @@ def _base(node: Any) -> ast.AST:
     while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node  # type: ignore[no-any-return]
-
-
-def _is_iterated_between(crossing: Crossing, node: ast.AST) -> bool:
-    """Whether the loader was iterated between the place where it is made and another, and is again after that."""
-    statement = up(crossing.call)
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    if len(targets) != 1 or not isinstance(targets[0], ast.Name | ast.Attribute):
-        return False
-    text = ast.unparse(targets[0])
-    module = crossing.module
-    function = module.scope_of(crossing.call).enclosing_function()
-    places = [
-        position(load)
-        for load in module.loads(last_name(targets[0]))
-        if ast.unparse(load) == text and module.scope_of(load).enclosing_function() is function and _is_iterated(load)
-    ]
-    made, changed = position(crossing.call), position(node)
-    return any(made < place < changed for place in places) and any(place > changed for place in places)
 
 
 def _is_iterated(node: ast.AST) -> bool:

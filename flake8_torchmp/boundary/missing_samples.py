@@ -27,6 +27,7 @@ from flake8_torchmp.semantics.values import (
 )
 
 from .dispatches import leaves_nothing_over
+from .lookups import finds_nothing
 
 DEEPEST = 3
 GIVING_NOTHING = frozenset(("random.shuffle", "numpy.random.shuffle", "builtins.print"))
@@ -116,6 +117,8 @@ class _Search:
             for keyword in node.keywords:
                 yield from self._expression(keyword.value, scope, frame, statement, depth)
         elif isinstance(node, ast.Call):
+            if finds_nothing(node, scope, frame, self.evaluator):
+                yield NoSample(statement, scope.module, f"{dotted(node.func)}() can find nothing")
             yield from self._called(node, scope, frame, depth)
         elif isinstance(node, ast.Subscript):
             yield from self._of_inner(node, scope, frame, depth)

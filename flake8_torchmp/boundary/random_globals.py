@@ -14,8 +14,10 @@ from .state import State
 RANDOM = ("numpy.random.", "random.", "secrets.")
 RANDOM_TENSORS = frozenset(
     "torch.rand torch.randn torch.randint torch.randperm torch.normal torch.bernoulli torch.multinomial "
-    "uuid.uuid4 uuid.uuid1 tempfile.mkdtemp tempfile.mkstemp".split()
+    "torch.utils.data.random_split uuid.uuid4 uuid.uuid1 tempfile.mkdtemp tempfile.mkstemp".split()
 )
+SEEDED_BY = {"sklearn.model_selection.train_test_split": "random_state"}
+"""Functions of libraries that draw at random unless an argument seeds them."""
 GENERATORS = frozenset(("RandomState", "Generator", "default_rng", "Random", "SystemRandom", "SeedSequence", "PCG64"))
 SEEDING = frozenset(
     "random.seed numpy.random.seed torch.manual_seed torch.random.manual_seed "
@@ -56,15 +58,18 @@ class RandomGlobals:
 
     def _is_drawn(self, value: Value, depth: int) -> bool:
         if isinstance(value, Collection) and depth < 3:
-            return any(
-                self._is_drawn(v, depth + 1) for _, s in self.evaluator.items(value) for v in self.evaluator.of(s)
-            )
+            inner = [v for _, s in self.evaluator.items(value) for v in self.evaluator.of(s)]
+            if isinstance(value.node, ast.Call) and value.node.args:  # `set(random.sample(…))`
+                inner += self.evaluator.values(value.node.args[0], self.evaluator.frame_at(value.node, value.module))
+            return any(self._is_drawn(v, depth + 1) for v in inner)
         if not isinstance(value, Result) or depth > 3:
             return False
         callee = value.callee
         if isinstance(callee, External):
             if callee.name in RANDOM_TENSORS:
                 return "generator" not in value.arguments.keywords
+            if callee.name in SEEDED_BY:
+                return SEEDED_BY[callee.name] not in value.arguments.keywords
             if _draws_at_random(callee.name):
                 return True
             if callee.name.startswith(("torch.", "numpy.", "builtins.")) and value.arguments.positional:

@@ -19,7 +19,7 @@ from . import apis
 from .crossings import Crossings
 from .ecosystem import has_no_workers
 
-_TAKES = re.compile(rb"\bnext\(\s*iter\(|\b__next__\b|\bislice\(")
+_TAKES = re.compile(rb"\bnext\(\s*iter\(|\b__next__\b|\b__iter__\(\)|\bislice\(")
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 Loop = ast.For | ast.AsyncFor | ast.While
 
@@ -115,6 +115,8 @@ class Restarts:
             iterator = bindings[0].value
         if isinstance(iterator, ast.Call) and last_name(iterator.func) == "iter" and len(iterator.args) == 1:
             return _Taken(call, iterator.args[0])
+        if isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Attribute):
+            return _Taken(call, iterator.func.value) if iterator.func.attr == "__iter__" else None
         return None
 
     def _is_repeated(self, call: ast.expr, module: Module) -> bool:

@@ -32,6 +32,7 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis, random_sources
 from .crossings import Crossing
+from .worker_taint import is_own_dataset
 from .workers import ITERATION_METHODS, WorkerFunction, Workers
 
 NAMES = frozenset(name.rpartition(".")[2] for name in (*random_sources.SEEDERS, *random_sources.MAKERS))
@@ -261,6 +262,8 @@ class Seeds:
         )
 
     def _is_same_attribute(self, node: ast.Attribute, worker: WorkerFunction, fixed: frozenset[str]) -> bool:
+        if is_own_dataset(node.value, worker.scope.module):
+            return self._is_left_alone(node.attr, worker)
         parts = dotted(node).split(".")
         if len(parts) < 2 or parts[-1] == "value":
             return False
@@ -293,6 +296,15 @@ class Seeds:
             stored = stored or any(b.kind == "assign" for b in cls.scope.bindings.get(name, ()))
             stored = stored or name in classes.fields(self.outline, cls)
         return stored and not self._is_set_by_initializer(name, worker)
+
+    def _is_left_alone(self, name: str, worker: WorkerFunction) -> bool:
+        """Whether no worker code of a module sets, or works out, an attribute of that name."""
+        module = worker.scope.module
+        functions = [f for f in module.functions if self.workers.runs(module.scopes[f])]
+        stored = [c.node for changes in module.changes.values() for c in changes if c.name == name]
+        return not any(getattr(f, "name", "") == name for f in module.functions) and not any(
+            ancestor in functions for node in stored for ancestor in ancestors(node)
+        )
 
     def _is_same_in_processes(self, name: str, cls: Class) -> bool:
         """An attribute that each object gets alike: a constant, or a parameter that is one everywhere."""

@@ -143,7 +143,7 @@ class Sharding:
                 continue
             iterables = [_iterable(loop) for loop in _loops_around(node, function)]
             if isinstance(node, ast.YieldFrom | ast.Return) and value is not None:
-                iterables.append(value)
+                iterables.append(_picked(value, function))
             if any(self._is_given_foreign(leaf, taint.frame) for leaf in _leaves(iterables)):
                 continue
             inner = self._delegated(iterables, taint)
@@ -343,6 +343,14 @@ def _loops_around(node: ast.AST, function: Function) -> list[Any]:
         if isinstance(item, ast.For | ast.AsyncFor | ast.While):
             loops.append(item)
     return loops
+
+
+def _picked(value: ast.expr, function: Function) -> ast.expr:
+    """`self.rows[i]` of a `__next__` that says `row = self.rows[i]` and returns the row."""
+    bound = function.scope.bindings.get(value.id, ()) if isinstance(value, ast.Name) else ()
+    if function.scope.name != "__next__" or len(bound) != 1 or bound[0].kind != "assign":
+        return value
+    return bound[0].value if isinstance(bound[0].value, ast.Subscript) else value
 
 
 def _fillings(node: ast.AST, leaves: list[ast.expr], function: Function) -> list[ast.expr]:

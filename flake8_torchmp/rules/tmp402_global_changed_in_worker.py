@@ -93,8 +93,9 @@ from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.calls import Arguments
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import position, statement_of
+from flake8_torchmp.semantics.nodes import ancestors, position, statement_of
 
 from . import rule
 
@@ -117,7 +118,7 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 attribute = model.state.gathered_in_class(node, variable)
                 is_read = model.state.is_read_by_parent(variable, model.workers, attribute)
                 if is_read and not _is_own(node, variable, worker, model):
-                    yield _lost(node, variable, worker, model)
+                    yield _lost(node, variable, attribute, worker, model)
             elif worker.methods - {"fork"}:
                 yield from _unshared(node, variable, worker, model)
 
@@ -138,9 +139,17 @@ def _is_own(node: ast.AST, variable: Global, worker: WorkerFunction, model: Mode
     callers = [arguments for arguments, _ in model.evaluator.callers.of(worker.scope)]
     return any(
         model.state.phase(caller.call, caller.frame.module) == "parent"
+        and not _is_handed_over(caller, model)
         and not ((around := caller.frame.scope.enclosing_function()) is not None and model.workers.runs(around))
         for caller in callers
     )
+
+
+def _is_handed_over(caller: Arguments, model: Model) -> bool:
+    """Whether a function is not called there, but given to what has workers call it."""
+    places = [caller.call] if isinstance(caller.call, ast.Call) else ancestors(caller.call)
+    calls = [crossing.call for crossing in model.crossings.of(caller.frame.module)]
+    return any(place is call for place in places for call in calls)
 
 
 def _is_bound_before(node: ast.AST, variable: Global, worker: WorkerFunction) -> bool:
@@ -154,7 +163,8 @@ def _is_bound_before(node: ast.AST, variable: Global, worker: WorkerFunction) ->
     )
 
 
-def _lost(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model) -> Finding:
+def _lost(node: ast.AST, variable: Global, attribute: str, worker: WorkerFunction, model: Model) -> Finding:
+    cause = f"{variable.text}.{attribute}" if attribute else variable.text
     message = (
         f"{worker.scope.name}() changes the global {variable.name} in a worker ({worker.reached_from}), where the "
         "parent never sees it: return the result, or share it through a queue or shared memory"
@@ -163,7 +173,7 @@ def _lost(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model)
         Step(variable.module.path, position(variable.bindings[0].node)[0], f"{variable.name} is made"),
         Step(worker.scope.module.path, position(node)[0], f"{worker.scope.name}() changes it in a worker"),
     ]
-    return model.finding("TMP402", message, node, worker.scope.module, way, cause=variable.text)
+    return model.finding("TMP402", message, node, worker.scope.module, way, cause=cause)
 
 
 def _unshared(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model) -> Iterator[Finding]:

@@ -72,7 +72,8 @@ if __name__ == "__main__":
 ## What it does not see
 - Datasets whose loader the project does not show, or shows with arguments that cannot be read.
 - Datasets of which any loader has a `collate_fn` of its own, or no batches: they count as thought of.
-- None that a transform, a parameter or an attribute brings, and entries of a dict that somebody else may fill.
+- None that a transform, a parameter or an attribute brings, and entries of a dict that somebody else may fill. Of
+  `table.get(key)` only where the keys are seen, and one that is asked for is not among them.
 - Whether a test of the data ever holds: only what the dataset is made with is compared with the tests on the way.
 
 ## How to silence it

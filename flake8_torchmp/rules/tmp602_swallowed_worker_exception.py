@@ -68,7 +68,7 @@ if __name__ == "__main__":
 
 ## What it does not see
 - Handlers that leave any trace are taken to be meant: one that raises, logs, prints, appends, counts, uses the
-  exception, returns None or a bool, sets a flag, waits, or tries another way with the same input.
+  exception, returns None or a bool to who can tell by it, sets a flag, waits, or tries another way with the same input.
 - Exceptions that are too broad but not everything, such as OSError.
 - What the ranks of a distributed program catch: a rank is the program itself.
 

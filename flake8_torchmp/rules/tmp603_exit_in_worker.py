@@ -2,10 +2,10 @@
 
 ## What happens
 An exception in worker code travels to the parent with its traceback. `sys.exit()`, `exit()`, `quit()`,
-`raise SystemExit`, `os._exit()`, `os.abort()` and `os.kill(os.getpid(), …)` end the worker process itself, and the
-parent learns nothing of why: a DataLoader raises "DataLoader worker (pid(s) …) exited unexpectedly", `Pool.map` waits
-for ever for the answer of the worker that is gone, an executor raises BrokenProcessPool or, after `sys.exit()`, hands
-SystemExit on, so that the whole program ends without a word.
+`raise SystemExit`, an argument parser's `error()`, `os._exit()`, `os.abort()` and `os.kill(os.getpid(), …)` end the
+worker process itself, and the parent learns nothing of why: a DataLoader raises "DataLoader worker (pid(s) …) exited
+unexpectedly", `Pool.map` waits for ever for the answer of the worker that is gone, an executor raises BrokenProcessPool
+or, after `sys.exit()`, hands SystemExit on, so that the whole program ends without a word.
 
 The start method plays no role. A `Process` of one's own may end by an exit code: that is reported only where the code
 is not 0 and nothing looks at `exitcode`. What `torch.multiprocessing.spawn` runs is left alone: it reports exit codes.
@@ -58,7 +58,7 @@ if __name__ == "__main__":
 ```
 
 ## What it does not see
-- Exits inside of libraries: an argument parser's `error()`, a native crash.
+- Exits inside of libraries, an argument parser's `error()` and `exit()` aside: a native crash.
 - Exits that a caller catches, in another function, as SystemExit.
 - Handlers of signals and of KeyboardInterrupt may exit: they are left alone.
 

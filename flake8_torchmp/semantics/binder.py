@@ -144,6 +144,8 @@ class Binder:
                 inner: Any = element.value if isinstance(element, ast.Starred) else element
                 inner._torchmp_up = target
                 self._bind_target(scope, inner, kind, value, (*path, -1 if starred else index))
+        elif isinstance(target, ast.Attribute | ast.Subscript) and kind == "assign" and path and _part(value, path):
+            self._bind_target(scope, target, kind, _part(value, path))
         elif isinstance(target, ast.Attribute):
             self._change("attribute", target.value, target, target.attr, value, path)
             self._push(target, [target.value], scope)
@@ -309,6 +311,15 @@ def _owner_of_state(node: ast.expr) -> ast.expr | None:
 
 
 _BACKWARDS: dict[type, tuple[str, ...]] = {}
+
+
+def _part(value: ast.expr | None, path: tuple[int, ...]) -> ast.expr | None:
+    """`b` of `self.x, self.y = a, b`, if it is written out."""
+    for index in path:
+        if not isinstance(value, ast.Tuple | ast.List) or any(isinstance(e, ast.Starred) for e in value.elts):
+            return None
+        value = value.elts[index] if 0 <= index < len(value.elts) else None
+    return value
 
 
 def _backwards(kind: type) -> tuple[str, ...]:
