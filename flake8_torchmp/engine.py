@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import source
-from .boundary.apis import LIBRARIES, OWN_WORDS, STARTS, WORDS
+from .boundary.apis import LIBRARIES, OWN_WORDS, WORDS
 from .boundary.expectations import expects_error
 from .boundary.model import Model
 from .findings import Answer, Finding
 from .rules import Rule, all_rules
 from .semantics.codebase import Codebase
-from .semantics.reach import Reach
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -54,7 +53,6 @@ class Project:
     def __init__(self, root: Path, settings: Settings, buffers: Mapping[str, bytes] | None = None) -> None:
         self.codebase = Codebase(str(root), settings.source_roots, LIBRARIES, buffers)
         self.model = Model(self.codebase, settings)
-        self._starts = Reach(self.codebase, STARTS)
         self._seeds: dict[str, bool] = {}
         self._asked = 0
         self._found: dict[str, list[Finding]] = {}
@@ -95,7 +93,7 @@ class Project:
     def _starts_elsewhere(self, path: str) -> bool:
         """Whether a file calls something of the project at module level that may start processes."""
         called = set(_CALLED.findall(_ASIDE.sub(b"", self.codebase.data(path))))
-        return bool(called) and self._starts.comes_to(b" ".join(called), path)
+        return bool(called) and self.model.starts.reach.comes_to(b" ".join(called), path)
 
     def findings_from(self, seed: str) -> list[Finding]:
         """What the crossings, worker code and starts of one file lead to, there and in other files."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import callees, classes, keywords
+from flake8_torchmp.semantics.answers import keep_empty
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator, Values
 from flake8_torchmp.semantics.module import Module
@@ -95,8 +96,15 @@ class Crossings:
         self._crossings: dict[str, list[Crossing]] = {}
 
     def forget(self) -> None:
-        self._calls.clear()
-        self._crossings.clear()
+        keep_empty(self._calls)
+        keep_empty(self._crossings)
+
+    def names_loaders(self, path: str) -> bool:
+        """Whether a file names what makes loaders."""
+        codebase = self.outline.codebase
+        return codebase.matches(path, apis.LOADER_WORDS) or any(
+            name.encode() in codebase.data(path) for name in self._own_loaders
+        )
 
     def may_make_loaders(self, path: str) -> bool:
         """Whether a file can make a loader, or something that derives from one, going by names."""
@@ -107,7 +115,7 @@ class Crossings:
             known = self._may_make_loaders[path] = (
                 codebase.matches(path, apis.LOADER_WORDS)
                 or self.aliases.imported_by(path)
-                or any(codebase.uses(path, name) for name in names)
+                or any(codebase.uses(path, name) - {"given"} for name in names)
             )
         return known
 

@@ -56,9 +56,8 @@ class Datasets:
     def _stays_with_its_holders(self, cls: Class) -> bool:
         """Whether the project keeps each object of a class as an attribute, and never hands that to anybody."""
         codebase = self.outline.codebase
-        modules = [module for path in codebase.mentions.of(cls.scope) if (module := codebase.module(path)) is not None]
         held: set[str] = set()
-        for load in (load for module in modules for load in module.loads(cls.scope.name)):
+        for load in codebase.loads(cls.scope.name, codebase.mentions.of(cls.scope)):
             call: Any = up(load)
             holder: Any = up(call)
             if not isinstance(call, ast.Call) or call.func is not load or not isinstance(holder, ast.Assign):
@@ -70,9 +69,7 @@ class Datasets:
         return bool(held) and all(
             _only_works_with(load)
             for name in held
-            for path in codebase.mentioning(name, cls.scope.module.path)
-            if (module := codebase.module(path)) is not None
-            for load in module.loads(name)
+            for load in codebase.loads(name, codebase.mentioning(name, cls.scope.module.path))
             if isinstance(load, ast.Attribute)
         )
 

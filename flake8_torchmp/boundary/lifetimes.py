@@ -97,7 +97,7 @@ class Lifetimes:
         """Whether code that does not run in workers, and is not of the class, calls or reads a method."""
         codebase = self.evaluator.codebase
         for path in codebase.mentioning(cls.scope.name, cls.scope.module.path):
-            module = codebase.module(path)
+            module = codebase.module(path) if name == "__enter__" or codebase.reads(path, name) else None
             for node, base in _uses(name, module) if module is not None else ():
                 assert module is not None
                 around = module.scope_of(node).enclosing_function()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from flake8_torchmp import source
 from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.answers import keep_empty
 from flake8_torchmp.semantics.calls import is_property, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
@@ -67,7 +68,7 @@ class Listings:
         self._of: dict[str, list[Listing]] = {}
 
     def forget(self) -> None:
-        self._of.clear()
+        keep_empty(self._of)
 
     def near(self, module: Module) -> Iterator[Listing]:
         """The unsorted listings of a module and of those that it imports."""

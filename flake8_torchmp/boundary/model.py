@@ -10,6 +10,7 @@ from typing import NamedTuple
 from flake8_torchmp import source
 from flake8_torchmp.findings import Finding, Repair, Step
 from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.answers import keep_empty
 from flake8_torchmp.semantics.codebase import Codebase
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
@@ -134,7 +135,7 @@ class Model:
 
     def forget(self) -> None:
         """Drops the modules and all that holds on to them; what is known of places and files is kept."""
-        self._handed_over.clear()
+        keep_empty(self._handed_over)
         for part in vars(self).values():
             forget = getattr(part, "forget", None)
             if forget is not None:

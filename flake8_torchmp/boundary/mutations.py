@@ -83,7 +83,7 @@ class Mutations:
         for path in paths:
             if len(paths) > MOST_MODULES and "changed" not in codebase.uses(path, variable.name):
                 continue  # it may be given to what changes it, but who looks into all these calls?
-            module = codebase.module(path)
+            module = codebase.module(path) if codebase.uses(path, variable.name) else None
             if module is not None:
                 yield from self._changes(variable, module)
 

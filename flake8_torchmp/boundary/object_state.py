@@ -264,8 +264,9 @@ class ObjectState:
 
     def reads_in_parent(self, cls: Class, attribute: str) -> Iterator[tuple[ast.AST, Module]]:
         owners = [item.scope for item in classes.project_classes(self.outline, cls)]
-        for path in self.outline.codebase.mentioning(attribute, cls.scope.module.path):
-            module = self.outline.codebase.module(path)
+        codebase = self.outline.codebase
+        for path in codebase.mentioning(attribute, cls.scope.module.path):
+            module = codebase.module(path) if codebase.reads(path, attribute) else None
             for node in module.loads(attribute) if module is not None else ():
                 assert module is not None
                 if not isinstance(node, ast.Attribute) or self.state.is_changed_by_read(node, module):

@@ -122,7 +122,8 @@ class Phases:
         return known[path]
 
     def _find_references(self, path: str, scope: Scope) -> Iterator[tuple[ast.AST, Module]]:
-        module = self.evaluator.codebase.module(path)
+        codebase = self.evaluator.codebase
+        module = codebase.module(path) if codebase.reads(path, self._name_in_use(scope)) else None
         if module is None:
             return
         for node in module.loads(self._name_in_use(scope)):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from flake8_torchmp.semantics.answers import keep_empty
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
@@ -112,7 +113,7 @@ class Resources:
         self._held: dict[str, list[HeldOver]] = {}
 
     def forget(self) -> None:
-        self._held.clear()
+        keep_empty(self._held)
         self.lifetimes.forget()
 
     def held(self, module: Module) -> list[HeldOver]:

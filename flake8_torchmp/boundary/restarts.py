@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.answers import keep_empty
 from flake8_torchmp.semantics.calls import Arguments
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import never_continues, reaching
@@ -48,7 +49,7 @@ class Restarts:
         self._known: dict[str, list[Restart]] = {}
 
     def forget(self) -> None:
-        self._known.clear()
+        keep_empty(self._known)
 
     def of(self, module: Module) -> Iterator[Restart]:
         """The restarts in a module, and in those that it imports which name no loader themselves."""

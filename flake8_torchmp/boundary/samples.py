@@ -101,7 +101,7 @@ def may_be_sampled_in_parent(loaders: Loaders, cls: Class) -> bool:
 def may_be_collated_in_parent(crossings: Crossings, function: Scope) -> bool:
     """Whether a loader that may have no workers collates by a function, or by an object with that method."""
     evaluator = crossings.evaluator
-    for path in evaluator.codebase.users([function.module.path]):
+    for path in evaluator.codebase.mentions.of(function):
         module = evaluator.codebase.module(path) if evaluator.codebase.matches(path, _COLLATE) else None
         for call in crossings.calls(module) if module is not None else ():
             place = next((p.position for p in call.api.parameters if p.keyword == "collate_fn"), None)
@@ -125,7 +125,7 @@ def _may_have_none(evaluator: Evaluator, arguments: Arguments) -> bool:
 
 def _is_sampled_by(evaluator: Evaluator, cls: Class) -> Iterator[bool]:
     """The places where code that is no method of the dataset indexes or iterates an object of it."""
-    for path in evaluator.codebase.users([cls.scope.module.path]):
+    for path in evaluator.codebase.mentions.of(cls.scope):
         module = evaluator.codebase.module(path)
         for node in ast.walk(module.tree) if module is not None else ():
             sampled: ast.expr | None = None

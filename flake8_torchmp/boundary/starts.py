@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, children, last_name, up
+from flake8_torchmp.semantics.reach import Reach
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.spreading import Spreading
 from flake8_torchmp.semantics.values import (
@@ -42,7 +42,6 @@ START_NAMES = frozenset(
 )
 """The names of all methods that start processes."""
 COUNTING_NAMES = START_NAMES.union(name.rpartition(".")[2] for name in CONSUMING | apis.RUNNERS)
-LOADER_CALL = re.compile(rb"[Ll]oader\w*\b")
 
 
 class Start(NamedTuple):
@@ -65,6 +64,7 @@ class Starts:
         self.crossings = crossings
         self.methods = methods
         self.iterations = Iterations(evaluator, outline, crossings.loaders)
+        self.reach = Reach(evaluator.codebase, apis.STARTS)
         self._inside: dict[int, Start | None] = {}
         self._can_start = Spreading(self._looked_at, ("", "iterates", "starts"))
         self._makes_loaders: set[str] = set()
@@ -167,7 +167,7 @@ class Starts:
         pending, seen = [module.path], {module.path}
         while pending:
             path = pending.pop()
-            if path in self._makes_loaders or codebase.matches(path, LOADER_CALL):
+            if path in self._makes_loaders or self.crossings.names_loaders(path):
                 self._makes_loaders.add(module.path)
                 return True
             new = [inner for inner in codebase.imports(path) if inner not in seen and inner not in self._no_loaders]
@@ -400,8 +400,16 @@ class Starts:
 
     def can_start(self, scope: Scope, with_loaders: bool) -> bool:
         """Whether a function may start processes; one that iterates what it is given may if there are loaders."""
+        if not with_loaders and not self._comes_to_start(scope.outermost()):
+            return False
         known = self._can_start.of(scope)
         return known == "starts" or (known == "iterates" and with_loaders)
+
+    def _comes_to_start(self, definition: Scope) -> bool:
+        """Whether a definition of a module, or what it leads to, names what starts processes, going by bytes."""
+        name, path = definition.name.encode(), definition.module.path
+        is_known = name in self.evaluator.codebase.mentions.definitions(path)
+        return not is_known or self.reach.comes_to(name, path)
 
     def _looked_at(self, scope: Scope) -> tuple[str, list[Scope]]:
         """What a function's own body does, and the functions of the project that it may call."""

@@ -275,7 +275,8 @@ class State:
     def is_read_by_parent(self, variable: Global, workers: Workers, attribute: str = "") -> bool:
         """Whether code that runs in the parent reads a variable, or one attribute of it."""
         for path in self.evaluator.codebase.mentioning(variable.name, variable.module.path):
-            module = self.evaluator.codebase.module(path)
+            codebase = self.evaluator.codebase
+            module = codebase.module(path) if codebase.uses(path, variable.name) else None
             if module is None:
                 continue
             nodes: list[ast.AST] = [node for name in module.names_of(variable.name) for node in module.loads(name)]

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import attributes, classes
+from flake8_torchmp.semantics.answers import keep_empty
 from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
@@ -95,15 +96,17 @@ class Timeline:
         self.methods = methods
         self.starts = starts
         self.workers = workers
-        self.forget()
-
-    def forget(self) -> None:
         self._runs: dict[tuple[Place, bool], dict[int, Moment]] = {}
         self.threads = _Threads(ThreadStarts(self.outline, self.starts))
         self.all_events = {
             with_loaders: _AllEvents(self.evaluator, self.outline, self.starts, self.workers)
             for with_loaders in (False, True)
         }
+
+    def forget(self) -> None:
+        keep_empty(self._runs)
+        for watch in (self.threads, *self.all_events.values()):
+            watch.forget()
 
     def of(self, scopes: list[Scope]) -> dict[int, Moment]:
         """The moments of all runs that come to some functions, by the node at which they are."""
@@ -160,7 +163,8 @@ class Timeline:
         """Where a function is named and not called: whoever keeps it in a list or table may call it from there."""
         codebase = self.evaluator.codebase
         paths = codebase.mentioning(function.name, function.module.path)
-        for module in map(codebase.module, paths if len(paths) <= MOST_CALLERS else ()):
+        reading = (path for path in paths if codebase.reads(path, function.name))
+        for module in map(codebase.module, reading if len(paths) <= MOST_CALLERS else ()):
             for load in module.loads(function.name) if module is not None else ():
                 assert module is not None
                 scope = module.scope_of(load)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from flake8_torchmp.semantics import attributes, classes
+from flake8_torchmp.semantics.answers import keep_empty
 from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Frame, has_receiver, is_property, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
@@ -95,7 +96,7 @@ class Workers:
         self._callees: dict[tuple[int, int], list[tuple[Function, Value | None]]] = {}
 
     def forget(self) -> None:
-        self._of.clear()
+        keep_empty(self._of)
         self._callees.clear()
 
     def of(self, module: Module) -> list[WorkerFunction]:
@@ -225,8 +226,9 @@ class Workers:
                 yield caller
 
     def _readers(self, scope: Scope) -> Iterator[Scope]:
-        for path in self.evaluator.codebase.mentioning(scope.name, scope.module.path):
-            module = self.evaluator.codebase.module(path)
+        codebase = self.evaluator.codebase
+        for path in codebase.mentioning(scope.name, scope.module.path):
+            module = codebase.module(path) if codebase.reads(path, scope.name) else None
             for node in module.loads(scope.name) if module is not None else ():
                 assert module is not None
                 reader = module.scope_of(node).enclosing_function()

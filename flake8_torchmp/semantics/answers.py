@@ -70,6 +70,25 @@ class Answers:
         known: T | None = self._known_for_good(key)
         return self._anew(key, evaluate, cut) if known is None else known
 
+    def kept(self, key: Key, combine: Callable[[], T]) -> T:
+        """Puts an answer together from others: it is kept if they are, and costs what they cost."""
+        known: T | None = self._known_for_good(key)
+        if known is not None:
+            return known
+        outer = self._cost, self._height, self._is_whole, self._cut_at
+        self._cost, self._height, self._is_whole, self._cut_at = 0, 0, True, DEEPEST + 1
+        try:
+            found = combine()
+        finally:
+            cost, height, is_whole = self._cost, self._height, self._is_whole
+            self._cost = outer[0] + cost
+            self._height = max(height, outer[1])
+            self._is_whole = is_whole and outer[2]
+            self._cut_at = min(self._cut_at, outer[3])
+        if is_whole and cost <= self._most_lasting:
+            self._lasting[key] = (found, cost, height)
+        return found
+
     def _known_for_good(self, key: Key) -> Any:
         """An answer that does not depend on what was asked before, if there is one that fits in here; else None."""
         lasting = self._lasting.get(key)
@@ -119,3 +138,9 @@ class Answers:
             self._provisional[key] = (found, cut_at)
             self._cut_at = min(cut_at, outer[3])
         return found
+
+
+def keep_empty(known: dict[Any, Any]) -> None:
+    """Drops the answers that hold on to modules; that there is nothing of a kind is known from then on."""
+    for key in [key for key, found in known.items() if found]:
+        del known[key]

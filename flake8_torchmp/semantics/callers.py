@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
+
+from flake8_torchmp import source
 
 from . import classes
 from .builtin import OPERATORS
@@ -323,7 +324,7 @@ class Callers:
         paths = codebase.mentioning(name, module.path)
         for path in paths if len(paths) <= MOST_MODULES else (module.path,):
             uses = codebase.uses(path, name)
-            may_defer = use == "called" and codebase.matches(path, self._deferring)
+            may_defer = use == "called" and "given" in uses and codebase.matches(path, self._deferring)
             if may_defer or use in uses or "renamed" in uses:
                 found = codebase.module(path)
                 if found is not None:
@@ -331,9 +332,9 @@ class Callers:
 
 
 @cache
-def _deferring(names: tuple[str, ...]) -> re.Pattern[bytes]:
+def _deferring(names: tuple[str, ...]) -> source.Words:
     """A call of something that may be given a function to call later."""
-    return re.compile(rf"(?:{'|'.join(names)})\s*\(".encode())
+    return source.Words(rf"(?:{'|'.join(names)})\s*\(".encode(), [name.encode() for name in names])
 
 
 def _function_of(value: Value) -> Scope | None:

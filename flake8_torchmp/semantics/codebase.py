@@ -6,7 +6,8 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from flake8_torchmp import source
 
@@ -24,9 +25,17 @@ _IMPORT = re.compile(
 )
 _IMPORTED_NAME = re.compile(rb"(\w+|\*)(?:[ \t]+as[ \t]+\w+)?[\s,)]*")
 _CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)
-_CALLABLE = re.compile(
-    rb"\b(?:def|class|as)[ \t]+(\w+)|\.(\w+)[ \t]*(?::[^=\n]*)?=(?!=)|^[ \t]+(\w+)[ \t]*[:=](?!=)", re.MULTILINE
+_CALLABLE = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rb"def(?<!\wdef)[ \t]+(\w+)",
+        rb"class(?<!\wclass)[ \t]+(\w+)",
+        rb"as(?<!\was)[ \t]+(\w+)",
+        rb"\.(\w+)[ \t]*(?::[^=\n]*)?=(?!=)",
+        rb"\n[ \t]+(\w+)[ \t]*[:=](?!=)",
+    )
 )
+"""What names a function or class, or keeps something under a name. Each begins with what is quickly looked for."""
 _WORD = re.compile(rb"\w+")
 _DOTTED = b"._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _STAR = re.compile(rb"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]*\(?[ \t]*\*", re.MULTILINE)
@@ -70,6 +79,7 @@ class Codebase:
         self._names: dict[bytes, frozenset[str]] = {}
         self._matches: dict[tuple[str, bytes], bool] = {}
         self._uses: dict[tuple[str, str], frozenset[str]] = {}
+        self._import_edges: dict[str, list[int]] = {}
         self._binds: dict[tuple[str, str], bool] = {}
         self._mentioning: dict[tuple[str, str], list[str]] = {}
         self._closures: dict[str, dict[str, int]] = {}
@@ -409,8 +419,7 @@ class Codebase:
         if self._callables is None:
             self._callables = {}
             for path in self.files:
-                found = {defined or stored or bound for defined, stored, bound in _CALLABLE.findall(self.data(path))}
-                for one in found:
+                for one in {name for pattern in _CALLABLE for name in pattern.findall(self.data(path))}:
                     self._callables.setdefault(one, []).append(path)
         return self._callables.get(name.encode(), ())
 
@@ -434,14 +443,25 @@ class Codebase:
         return self._matches[key]
 
     def uses(self, path: str, name: str) -> frozenset[str]:
-        """What a file does with a name, going by its bytes: it may be called, derived from, renamed, changed."""
+        """What a file does with a name, going by its bytes: it may be called, derived from, renamed, changed, given."""
         key = (path, name)
         if key not in self._uses:
-            self._uses[key] = frozenset(self._find_uses(self.data(path), name.encode()))
+            self._uses[key] = frozenset(self._find_uses(path, name.encode()))
         return self._uses[key]
 
-    @staticmethod
-    def _find_uses(data: bytes, word: bytes) -> Iterator[str]:
+    def reads(self, path: str, name: str) -> bool:
+        """Whether a file may do more with a name than import or define it."""
+        return not self.uses(path, name).isdisjoint(("called", "given"))
+
+    def loads(self, name: str, paths: Iterable[str]) -> Iterator[ast.expr]:
+        """Where some files read a name or attribute."""
+        for path in paths:
+            module = self.module(path) if self.reads(path, name) else None
+            yield from module.loads(name) if module is not None else ()
+
+    def _find_uses(self, path: str, word: bytes) -> Iterator[str]:
+        data = self.data(path)
+        is_given = False
         for place in source.places(word, data):
             after = data[place + len(word) : place + len(word) + 80].lstrip()
             before = data[max(0, place - 300) : place]
@@ -449,11 +469,26 @@ class Codebase:
                 yield "called"
             elif after.startswith(b"as") or before.rstrip(_DOTTED).rstrip(b" \t\r\n\\(").endswith(b"="):
                 yield "renamed"
+            if not is_given and not after.startswith(b"(") and self._may_be_read(path, place, len(word)):
+                is_given = True
+                yield "given"
             if _CHANGING.match(after):
                 yield "changed"
             holder = before.rfind(b"class ")
             if holder >= 0 and b":" not in before[holder:]:
                 yield "derived"
+
+    def _may_be_read(self, path: str, place: int, length: int) -> bool:
+        """Whether a word stands neither in an import statement, nor behind `def` or `class`, nor alone in quotes."""
+        data = self.data(path)
+        before = data[place - 1 : place]
+        if before in (b'"', b"'") and data[place + length : place + length + 1] == before:
+            return False
+        if data[max(0, place - 6) : place].rstrip(b" ").endswith((b"def", b"class")):
+            return False
+        if path not in self._import_edges:
+            self._import_edges[path] = [edge for match in _IMPORT.finditer(data) for edge in match.span()]
+        return bisect_right(self._import_edges[path], place) % 2 == 0
 
     def mentioning(self, name: str, path: str) -> list[str]:
         """The files that may use a name defined in a file: it, and those that import it, also by way of others."""

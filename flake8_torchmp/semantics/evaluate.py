@@ -550,7 +550,11 @@ class Evaluator(Answers):
         """Whether a node is known not to run in a frame."""
         if frame.arguments is None and not (isinstance(frame.receiver, Instance) and frame.receiver.arguments):
             return False
-        for test, holds in _decidable_facts(node, frame.module):  # noqa: SIM110 - asked too often for a generator
+        tests = _decidable_facts(node, frame.module)
+        return bool(tests) and self.kept((id(node), id(frame), "never"), lambda: self._is_excluded(tests, frame))
+
+    def _is_excluded(self, tests: list[Condition], frame: Frame) -> bool:
+        for test, holds in tests:  # noqa: SIM110 - asked too often for a generator
             if self.truth(test, frame) is (not holds):
                 return True
         return False

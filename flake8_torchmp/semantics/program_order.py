@@ -62,6 +62,9 @@ class Watch:
         self.codebase = codebase
         self._idle: dict[int, bool] = {}
 
+    def forget(self) -> None:
+        self._idle.clear()
+
     def may_count(self, node: ast.AST, module: Module) -> bool:
         """Whether a node can be an event or lead to one."""
         raise NotImplementedError
