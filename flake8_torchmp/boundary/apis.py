@@ -126,6 +126,11 @@ EXECUTOR = Api(
     (Parameter("initializer", 2, "function"), Parameter("initargs", 3, "value")),
 )
 
+THREAD_POOLS = frozenset(
+    "multiprocessing.pool.ThreadPool torch.multiprocessing.pool.ThreadPool multiprocessing.dummy.Pool".split()
+)
+THREAD_EXECUTORS = frozenset(("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor"))
+
 POOL_TASKS = {
     **{
         name: Api(f"Pool.{name}", "task", (*FUNCTION, Parameter("iterable", 1, "values")), "always")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import classes, reading
 from flake8_torchmp.semantics.callees import may_run_project
-from flake8_torchmp.semantics.calls import Arguments, Frame
+from flake8_torchmp.semantics.calls import Arguments, Frame, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import conditions, facts
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, children, last_name, up
 from flake8_torchmp.semantics.reach import Reach
-from flake8_torchmp.semantics.scopes import Scope
+from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.spreading import Spreading
 from flake8_torchmp.semantics.values import (
     Class,
@@ -32,16 +34,21 @@ from flake8_torchmp.semantics.values import (
 from . import apis, managers
 from .crossings import Crossings, is_executor, is_given_executor
 from .guards import is_guarded, runs_at_import
-from .iterations import CONSUMING, ITERATING, Iterations, iterated
+from .iterations import CONSUMING, ITERATING, Iterations, iterated, may_be_loader
 from .methods import StartMethods, mp_name
 
 DEEPEST = 6
+MOST_OVERRIDES = 40
+THREAD_FUNCTIONS = {"threading.Thread": "target", "threading.Timer": "function"}
+"""What a thread runs, by the name of its second parameter."""
 WITHS = (ast.With, ast.AsyncWith)
 START_NAMES = frozenset(
     "Pool Manager spawn start_processes start submit map run_in_executor fit validate test predict".split()
 )
 """The names of all methods that start processes."""
-COUNTING_NAMES = START_NAMES.union(name.rpartition(".")[2] for name in CONSUMING | apis.RUNNERS)
+THREAD_TASKS = frozenset((*apis.POOL_TASKS, *apis.EXECUTOR_TASKS))
+"""Methods by which pools and executors of threads call what they are given."""
+COUNTING_NAMES = (START_NAMES | THREAD_TASKS).union(name.rpartition(".")[2] for name in CONSUMING | apis.RUNNERS)
 
 
 class Start(NamedTuple):
@@ -66,6 +73,7 @@ class Starts:
         self.iterations = Iterations(evaluator, outline, crossings.loaders)
         self.reach = Reach(evaluator.codebase, apis.STARTS)
         self._inside: dict[int, Start | None] = {}
+        self._methods_named: dict[tuple[Place, str], list[Scope]] = {}
         self._can_start = Spreading(self._looked_at, ("", "iterates", "starts"))
         self._makes_loaders: set[str] = set()
         self._no_loaders: set[str] = set()
@@ -76,6 +84,7 @@ class Starts:
 
     def forget(self) -> None:
         self._inside.clear()
+        self._methods_named.clear()
 
     def at_import(self, module: Module) -> Iterator[tuple[ast.AST, Start]]:
         """What starts processes when a module is imported: the node at module level, and the start it leads to."""
@@ -85,6 +94,8 @@ class Starts:
             runs = isinstance(node, ast.Attribute) and self._may_run_property(node, module)
             if not (runs or self.may_matter(node, module)) or is_guarded(self.evaluator, node, module):
                 continue
+            if self._is_switched_off(node, frame):
+                continue
             if any(isinstance(a, ast.GeneratorExp) and self._is_put_aside(a, module) for a in ancestors(node)):
                 continue
             self.evaluator.steps = 0  # what is hard to follow must not hide the rest
@@ -93,6 +104,15 @@ class Starts:
             if start is not None:
                 yield node, start
         yield from self._decorated(module)
+
+    def _is_switched_off(self, node: ast.AST, frame: Frame) -> bool:
+        """`if False:`, or a constant of the module that says so."""
+        return any(
+            self.evaluator.truth(fact.test, frame) is (not fact.holds)
+            for condition in conditions(node)
+            for fact in facts(condition)
+            if isinstance(fact.test, ast.Constant | ast.Name)
+        )
 
     def _may_run_property(self, node: ast.Attribute, module: Module) -> bool:
         """Whether reading an attribute runs a property that can start processes, from definitions alone."""
@@ -136,7 +156,9 @@ class Starts:
                 for value in values
             )
         if not isinstance(node, ast.Call):
-            return self._with_loaders and self.iterations.may_be_by(node, module)
+            if self._with_loaders and self.iterations.may_be_by(node, module):
+                return True
+            return any(self._may_start_by_iterating(expression, module) for expression in iterated(node))
         if not self._may_count(node.func, module):
             return False
         for callee in self.outline.values(node.func, frame):
@@ -146,10 +168,23 @@ class Starts:
                 return True
             if self._with_loaders and self.iterations.may_be_consumed(callee, node, module):
                 return True
+            is_consumer = isinstance(callee, External) and callee.name in CONSUMING
+            if is_consumer and any(self._may_start_by_iterating(argument, module) for argument in node.args):
+                return True
             run = [self.function_of(callee), *map(self.function_of, self._run_by(callee, node, frame, self.outline))]
             if any(function and self.can_start(function.scope, self._with_loaders) for function in run):
                 return True
-        return False
+        around = module.scope_of(node).enclosing_function()
+        overrides = self._overrides(node.func, around) if around is not None else []
+        return any(self.can_start(scope, self._with_loaders) for scope in overrides)
+
+    def _may_start_by_iterating(self, expression: ast.expr, module: Module) -> bool:
+        """Whether an expression gives an object of the project that may start processes when it is iterated."""
+        if not may_be_loader(expression):
+            return False
+        values = self.outline.values(expression, self.outline.frame_at(expression, module))
+        methods = [self._method(value, "__iter__") for value in values]
+        return any(method and self.can_start(method.scope, self._with_loaders) for method in methods)
 
     def _may_count(self, callee: ast.expr, module: Module) -> bool:
         """Whether a call may start processes, iterate a loader, or run something of the project, going by names."""
@@ -224,7 +259,7 @@ class Starts:
         if isinstance(node, WITHS):
             return self._entering(node, frame, depth)
         for expression in iterated(node):
-            start = self._iterates(expression, frame)
+            start = self._iterates(expression, frame, depth)
             if start is not None:
                 return start
         return None
@@ -253,15 +288,23 @@ class Starts:
         return Start(node, frame.module, "a manager starts", methods, self.methods.is_default_context(context))
 
     def _enter_of(self, value: Value) -> Function | None:
-        return classes.find_method(self.outline, value.cls, "__enter__") if isinstance(value, Instance) else None
+        return self._method(value, "__enter__")
 
-    def _iterates(self, expression: ast.expr, frame: Frame) -> Start | None:
+    def _method(self, value: Value, name: str) -> Function | None:
+        return classes.find_method(self.outline, value.cls, name) if isinstance(value, Instance) else None
+
+    def _iterates(self, expression: ast.expr, frame: Frame, depth: int = DEEPEST) -> Start | None:
         if not self.iterations.may_give_loader(expression, frame.module):
             return None
         for value in self.evaluator.values(expression, frame):
             loader = self.iterations.loader_in(value)
             if loader is not None:
                 return self._loader_start(loader, expression, frame)
+            method = self._method(value, "__iter__") if depth < DEEPEST else None
+            if method is not None and self.can_start(method.scope, self._with_loaders):
+                start = self.inside(self.evaluator.frame(method.scope, None, method.closure, value), depth + 1)
+                if start is not None:
+                    return start
         return None
 
     def _loader_start(self, loader: Result | Instance, node: ast.AST, frame: Frame) -> Start | None:
@@ -274,7 +317,7 @@ class Starts:
 
     def _of_call(self, node: ast.Call, frame: Frame, depth: int) -> Start | None:
         for callee in self.evaluator.values(node.func, frame):
-            start = self._of_callee(callee, node, frame)
+            start = self._of_callee(callee, node, frame, depth)
             if start is not None:
                 return start
             start = self._through(callee, node, frame, depth)
@@ -282,7 +325,7 @@ class Starts:
                 return start
         return None
 
-    def _of_callee(self, callee: Value, node: ast.Call, frame: Frame) -> Start | None:
+    def _of_callee(self, callee: Value, node: ast.Call, frame: Frame, depth: int) -> Start | None:
         module = frame.module
         name = mp_name(callee)
         if name in ("Pool", "Manager"):
@@ -316,7 +359,7 @@ class Starts:
                 return self._launched(node, frame)
         if isinstance(callee, External) and callee.name in CONSUMING:
             for argument in node.args:
-                start = self._iterates(argument, frame)
+                start = self._iterates(argument, frame, depth)
                 if start is not None:
                     return start
         return None
@@ -332,7 +375,10 @@ class Starts:
         return None
 
     def _run_by(self, callee: Value, node: ast.Call, frame: Frame, evaluator: Evaluator) -> tuple[Value, ...]:
-        """What a library's function calls that is given it: `list(map(train, folds))`, `fire.Fire(train)`."""
+        """What a library's function calls that is given it: `list(map(train, folds))`, `threads.submit(train)`."""
+        if isinstance(callee, Member) and callee.name in THREAD_TASKS and isinstance(callee.owner, Result):
+            in_threads = callee.owner.name in apis.THREAD_POOLS | apis.THREAD_EXECUTORS and node.args
+            return evaluator.values(node.args[0], frame) if in_threads else ()
         if not isinstance(callee, External) or callee.name not in apis.RUNNERS or not node.args:
             return ()
         if callee.name.startswith("builtins.") and self._is_put_aside(node, frame.module):
@@ -422,8 +468,9 @@ class Starts:
                 if not self._may_count(node.func, scope.module):
                     continue
                 inner = self.outline.frame_in(scope.module.scope_of(node), frame)
+                called += self._overrides(node.func, scope)
                 for callee in self.outline.values(node.func, inner):
-                    if self._is_start(callee):
+                    if self._is_start(callee) or (isinstance(callee, Unknown) and _is_parameter(node.func, scope)):
                         return "starts", []
                     if self.iterations.may_be_consumed(callee, node, scope.module):
                         found = "iterates"
@@ -445,6 +492,31 @@ class Starts:
                 iterates = self.iterations.may_be_unpacked if is_unpacking else self.iterations.may_be_by
                 found = "iterates" if iterates(node, scope.module) else ""
         return found, called
+
+    def _overrides(self, callee: ast.expr, scope: Scope) -> list[Scope]:
+        """The methods that `self.run()` may call where subclasses have their own, going by the name."""
+        receiver = callee.value if isinstance(callee, ast.Attribute) else None
+        if not isinstance(receiver, ast.Name) or not scope.is_function or receiver.id != receiver_name(scope):
+            return []
+        name, owner = last_name(callee), scope.enclosing_class()
+        assert owner is not None
+        key = (owner.place, name)
+        if key not in self._methods_named:
+            self._methods_named[key] = list(islice(self._methods_beside(owner, name), MOST_OVERRIDES))
+        return self._methods_named[key]
+
+    def _methods_beside(self, owner: Scope, name: str) -> Iterator[Scope]:
+        """The methods of a name, in classes with bases, of the files that know a class."""
+        codebase = self.evaluator.codebase
+        knowing = {owner.module.path, *codebase.mentioning(owner.name, owner.module.path)}
+        for path in codebase.definers(name):
+            module = codebase.module(path) if path in knowing and codebase.matches(path, apis.STARTS) else None
+            for node in module.functions if module is not None else ():
+                assert module is not None
+                cls = module.scopes[node].parent
+                bases = getattr(cls.node, "bases", ()) if cls is not None else ()
+                if getattr(node, "name", "") == name and bases:
+                    yield module.scopes[node]
 
     def _is_start(self, callee: Value) -> bool:
         if mp_name(callee) in ("Pool", "Manager", "spawn", "start_processes"):
@@ -479,9 +551,9 @@ class Starts:
         if isinstance(thread, Instance):
             is_thread = "threading.Thread" in classes.library_bases(self.outline, thread.cls)
             return classes.find_method(self.outline, thread.cls, "run") if is_thread else None
-        if not isinstance(thread, Result) or thread.name != "threading.Thread":
+        if not isinstance(thread, Result) or thread.name not in THREAD_FUNCTIONS:
             return None
-        target = thread.arguments.get(1, "target")
+        target = thread.arguments.get(1, THREAD_FUNCTIONS[thread.name])
         for value in self.outline.of(target) if target is not None else ():
             if isinstance(value, Function | Method):
                 return self.function_of(value)
@@ -504,6 +576,12 @@ class Starts:
             if start is not None:
                 return start
         return None
+
+
+def _is_parameter(callee: ast.expr, scope: Scope) -> bool:
+    """Whether a function calls what it was given."""
+    bindings = scope.bindings.get(callee.id, ()) if isinstance(callee, ast.Name) else ()
+    return any(binding.kind == "parameter" for binding in bindings)
 
 
 def _calls(node: ast.Call, name: str) -> bool:

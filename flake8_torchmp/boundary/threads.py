@@ -19,9 +19,7 @@ from . import apis
 from .starts import Starts
 
 THREADS = frozenset(("threading.Thread", "threading.Timer", "threading._Timer", "logging.handlers.QueueListener"))
-THREAD_POOLS = frozenset(
-    "multiprocessing.pool.ThreadPool torch.multiprocessing.pool.ThreadPool multiprocessing.dummy.Pool".split()
-)
+THREAD_POOLS = apis.THREAD_POOLS
 THREAD_FUNCTIONS = frozenset(("_thread.start_new_thread", "_thread.start_new"))
 """Functions that start a thread at once, which nobody can join."""
 THREAD_NAMES = (
@@ -34,7 +32,7 @@ THREAD_NAMES = (
     "start_new_thread",
     "start_new",
 )
-THREAD_EXECUTORS = frozenset(("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor"))
+THREAD_EXECUTORS = apis.THREAD_EXECUTORS
 WORDS = re.compile(rb"[tT]hread|\bTimer\b|QueueListener|Executor|\bdummy\b")
 
 _BEGINNING = frozenset(apis.EXECUTOR_TASKS) | {"start", "run_in_executor"}

@@ -355,10 +355,12 @@ class _Run(Walk):
         name = mp_name(callee)
         methods = self.timeline.methods
         if name == "set_start_method":
-            runs_at_most_once = runs_once(node, frame.module) or _is_called_in_turn(frame)
-            is_again = any(mark.node is node for mark in state) and runs_at_most_once
+            is_again = any(mark.node is node for mark in state) and runs_once(node, frame.module)
             if not is_again and not any(CATCHING & caught for caught in self.caught):
-                self._record(node, frame, state, None)
+                before = state
+                if _is_called_in_turn(frame):
+                    before = frozenset(mark for mark in state if mark.node is not node)
+                self._record(node, frame, before, None)
             arguments = self.evaluator.arguments(node, frame)
             kind = "forced" if is_forced(self.evaluator, arguments) else "set"
             if kind == "forced" and methods.is_default_context(arguments.get(0, "method")):
