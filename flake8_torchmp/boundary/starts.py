@@ -73,6 +73,7 @@ class Starts:
         self.iterations = Iterations(evaluator, outline, crossings.loaders)
         self.reach = Reach(evaluator.codebase, apis.STARTS)
         self._inside: dict[int, Start | None] = {}
+        self._open: dict[Place, bool] = {}
         self._methods_named: dict[tuple[Place, str], list[Scope]] = {}
         self._can_start = Spreading(self._looked_at, ("", "iterates", "starts"))
         self._makes_loaders: set[str] = set()
@@ -446,7 +447,7 @@ class Starts:
 
     def can_start(self, scope: Scope, with_loaders: bool) -> bool:
         """Whether a function may start processes; one that iterates what it is given may if there are loaders."""
-        if not with_loaders and not self._comes_to_start(scope.outermost()):
+        if not with_loaders and not self._comes_to_start(scope.outermost()) and not self._is_open(scope):
             return False
         known = self._can_start.of(scope)
         return known == "starts" or (known == "iterates" and with_loaders)
@@ -456,6 +457,13 @@ class Starts:
         name, path = definition.name.encode(), definition.module.path
         is_known = name in self.evaluator.codebase.mentions.definitions(path)
         return not is_known or self.reach.comes_to(name, path)
+
+    def _is_open(self, scope: Scope) -> bool:
+        """Whether a function calls what others put there: its parameters, or methods that subclasses have anew."""
+        if scope.place not in self._open:
+            calls = (node.func for node in body_nodes(scope.node, nested=False) if isinstance(node, ast.Call))
+            self._open[scope.place] = any(_is_parameter(c, scope) or self._overrides(c, scope) for c in calls)
+        return self._open[scope.place]
 
     def _looked_at(self, scope: Scope) -> tuple[str, list[Scope]]:
         """What a function's own body does, and the functions of the project that it may call."""
