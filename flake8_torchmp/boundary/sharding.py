@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from flake8_torchmp.semantics import classes
-from flake8_torchmp.semantics.calls import Frame, receiver_name
+from flake8_torchmp.semantics.calls import Arguments, Frame, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, last_name, mentions, up
@@ -62,7 +62,27 @@ class Sharding:
         iteration = classes.find_method(self.outline, cls, "__iter__")
         if iteration is None or self._is_abstract(cls, iteration) or self._is_set_from_outside(cls):
             return None
-        return self._whole_of(Instance(cls, None), iteration)
+        whole = self._whole_of(Instance(cls, None), iteration)
+        return None if whole is None or self._is_around_loaders(cls) else whole
+
+    def _is_around_loaders(self, cls: Class) -> bool:
+        """Whether each object of a class that the project makes has a loader to go through: it stays in the parent."""
+        made = [arguments for _, arguments in self.evaluator.callers.constructions(cls.scope)]
+        return bool(made) and all(self._has_loader(arguments, 0) for arguments in made)
+
+    def _has_loader(self, arguments: Arguments, depth: int) -> bool:
+        given = (value for _, source in arguments.all() for value in self.evaluator.of(source))
+        return depth < DEEPEST and any(self._is_loader(value, depth) for value in given)
+
+    def _is_loader(self, value: Value, depth: int) -> bool:
+        if isinstance(value, Result):
+            return self.loaders.is_loader(value.name.removesuffix("()"))
+        if not isinstance(value, Instance):
+            return False
+        bases = classes.library_bases(self.outline, value.cls)
+        return any(map(self.loaders.is_loader, bases)) or (
+            value.arguments is not None and self._has_loader(value.arguments, depth + 1)
+        )
 
     def _whole_of(self, owner: Instance, iteration: Function) -> Function | None:
         """The function that yields everything where an object is iterated, be it by its `__next__`."""
