@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from flake8_torchmp.semantics.calls import made_by_class_methods
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import made_by_class_methods, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import DEFINITIONS, FUNCTIONS, ancestors, body_nodes, last_name
+from flake8_torchmp.semantics.nodes import DEFINITIONS, FUNCTIONS, ancestors, body_nodes, dotted, last_name
 from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import Class, Function, Method
 
@@ -148,7 +149,7 @@ class Phases:
 
     def _names_function(self, node: Any, scope: Scope, module: Module) -> bool:
         if isinstance(node, ast.Attribute) and scope.parent is not None and scope.parent.is_class:
-            return True
+            return not self._is_of_another_class(node, scope, module)
         for value in self.evaluator.values(node, self.evaluator.frame_at(node, module)):
             target = value.function if isinstance(value, Method) else value
             if isinstance(target, Function) and target.scope is scope:
@@ -156,6 +157,20 @@ class Phases:
             if isinstance(target, Class) and target.scope is scope.parent:
                 return True
         return False
+
+    def _is_of_another_class(self, node: ast.Attribute, scope: Scope, module: Module) -> bool:
+        """Whether `self.name` means a method of a class that has nothing to do with the one asked for."""
+        around = module.scope_of(node).enclosing_function()
+        own, owner = around.enclosing_class() if around is not None else None, scope.parent
+        if own is None or around is None or owner is None or dotted(node.value) != receiver_name(around):
+            return False
+        first, second = (Class(item, self.evaluator.frame_of(item.parent)) for item in (own, owner) if item.parent)
+        found = classes.find_method(self.evaluator, first, node.attr)
+        return (
+            found is not None
+            and found.scope is not scope
+            and not any(cls.scope is own for cls in classes.project_classes(self.evaluator, second))
+        )
 
     @staticmethod
     def _place(node: ast.AST) -> ast.AST:
