@@ -67,7 +67,8 @@ def _by_place(outline: Outline, node: ast.AST) -> str:
     while isinstance(parent, ast.IfExp | ast.BoolOp):
         child, parent = parent, outline.parents.get(parent)
     if isinstance(parent, ast.keyword):
-        return parent.arg or ""
+        around = _by_place(outline, outline.parents[parent]) if parent.arg == "default" else ""
+        return around or parent.arg or ""
     if isinstance(parent, ast.Return):
         maker = next((item for item in outline.ancestors(parent) if isinstance(item, DEFINITIONS)), None)
         return _MAKES.sub("", maker.name) if maker is not None else ""

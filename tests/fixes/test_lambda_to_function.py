@@ -264,6 +264,23 @@ SAFE: dict[str, tuple[str, str, str]] = {
             spawn(train, args=(schedule,))
         """,
     ),
+    "the default of a field": (
+        "lambda step: 0.9 * step",
+        """
+        @dataclass
+        class Schedule:
+            factor: Callable = field(default=lambda step: 0.9 * step)
+        """,
+        """
+        def _factor(step):
+            return 0.9 * step
+
+
+        @dataclass
+        class Schedule:
+            factor: Callable = field(default=_factor)
+        """,
+    ),
     "one argument among others": (
         "lambda row: row + 1",
         """
