@@ -95,7 +95,8 @@ def _by_branch(outline: Outline, node: ast.Lambda) -> str:
     branch: Any = outline.parents.get(assign)
     if not isinstance(assign, ast.Assign) or not isinstance(branch, ast.If) or assign not in branch.body:
         return ""
-    test, first = branch.test, branch
+    test: Any = branch.test
+    first: Any = branch
     while isinstance(outline.parents.get(first), ast.If) and first in outline.parents[first].orelse:
         first = outline.parents[first]
     target = ast.dump(assign.targets[0])
