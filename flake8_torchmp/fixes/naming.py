@@ -40,7 +40,7 @@ def names_for(outline: Outline, node: ast.Lambda, role: str, *, is_task: bool = 
     if isinstance(body, ast.Name) and [a.arg for a in node.args.args] == [body.id]:
         done = "identity"
     called = _called(outline, node)
-    done = "" if done in _BUILTIN else done
+    done = "" if done in _BUILTIN or len(done) < 2 else done
     if isinstance(outline.parents.get(node), ast.List | ast.Tuple | ast.Set) or called in ADDING:
         role = _one_of(role)
     candidates = [_by_branch(outline, node), _by_place(outline, node), done, _by_place_around(outline, node), role]
@@ -95,10 +95,10 @@ def _by_branch(outline: Outline, node: ast.Lambda) -> str:
     branch: Any = outline.parents.get(assign)
     if not isinstance(assign, ast.Assign) or not isinstance(branch, ast.If) or assign not in branch.body:
         return ""
-    test: Any = branch.test
-    first: Any = branch
-    while isinstance(outline.parents.get(first), ast.If) and first in outline.parents[first].orelse:
-        first = outline.parents[first]
+    test, first = branch.test, branch
+    above: Any = outline.parents.get(first)
+    while isinstance(above, ast.If) and first in above.orelse:
+        first, above = above, outline.parents.get(above)
     target = ast.dump(assign.targets[0])
     alike = [part for part in ast.walk(first) if isinstance(part, ast.Assign) and ast.dump(part.targets[0]) == target]
     if sum(isinstance(part.value, ast.Lambda) for part in alike) < 2 or not isinstance(test, ast.Compare):
