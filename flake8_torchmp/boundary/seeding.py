@@ -381,6 +381,8 @@ class Seeds:
                     own = set(parameters(function.node))
                     if crossing.parameter.keyword == "initializer":
                         names = own
+                    elif not names and isinstance(hanging.value, Function):
+                        names = set(_left_out(function))
                     found[function.scope] = found.get(function.scope, frozenset()) | frozenset(names)
         return found
 
@@ -478,6 +480,13 @@ def _are_several(calls: set[ast.AST]) -> bool:
 
 def _runs(crossing: Crossing, target: Scope) -> bool:
     return any(function.scope is target for hanging in crossing.hanging for function, _ in _bound_by(hanging.value))
+
+
+def _left_out(function: Function) -> Iterator[str]:
+    """The parameters beside the worker's id: DataLoader gives that alone, so their defaults stay in force."""
+    for parameter in parameters(function.node).values():
+        if parameter.index != 0 and isinstance(parameter.default, ast.Constant) and parameter.default.value is not None:
+            yield parameter.name
 
 
 def _bound_by(value: Value) -> Iterator[tuple[Function, set[str]]]:

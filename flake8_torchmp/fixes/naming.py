@@ -40,11 +40,11 @@ def names_for(outline: Outline, node: ast.Lambda, role: str, *, is_task: bool = 
     if isinstance(body, ast.Name) and [a.arg for a in node.args.args] == [body.id]:
         done = "identity"
     called = _called(outline, node)
-    done = "" if done in _BUILTIN else done
+    done = "" if done in _BUILTIN or len(done) < 2 else done
     if isinstance(outline.parents.get(node), ast.List | ast.Tuple | ast.Set) or called in ADDING:
         role = _one_of(role)
-    candidates = [_by_place(outline, node), done, _by_place_around(outline, node), role]
-    if called in ROLES and (called != "Lambda" or not candidates[1]):
+    candidates = [_by_branch(outline, node), _by_place(outline, node), done, _by_place_around(outline, node), role]
+    if called in ROLES and (called != "Lambda" or not done):
         candidates.insert(0, ROLES[called])
     for candidate in candidates:
         name = _as_name(candidate)
@@ -67,7 +67,8 @@ def _by_place(outline: Outline, node: ast.AST) -> str:
     while isinstance(parent, ast.IfExp | ast.BoolOp):
         child, parent = parent, outline.parents.get(parent)
     if isinstance(parent, ast.keyword):
-        return parent.arg or ""
+        around = _by_place(outline, outline.parents[parent]) if parent.arg == "default" else ""
+        return around or parent.arg or ""
     if isinstance(parent, ast.Return):
         maker = next((item for item in outline.ancestors(parent) if isinstance(item, DEFINITIONS)), None)
         return _MAKES.sub("", maker.name) if maker is not None else ""
@@ -86,6 +87,28 @@ def _by_place(outline: Outline, node: ast.AST) -> str:
         if last_name(parent.func) in ("setattr", "setdefault") and isinstance(before, ast.Constant):
             return str(before.value)
     return ""
+
+
+def _by_branch(outline: Outline, node: ast.Lambda) -> str:
+    """`weight_uniform` where `if kind == Kind.UNIFORM` gives a name one of several lambdas."""
+    assign: Any = outline.parents.get(node)
+    branch: Any = outline.parents.get(assign)
+    if not isinstance(assign, ast.Assign) or not isinstance(branch, ast.If) or assign not in branch.body:
+        return ""
+    test, first = branch.test, branch
+    above: Any = outline.parents.get(first)
+    while isinstance(above, ast.If) and first in above.orelse:
+        first, above = above, outline.parents.get(above)
+    target = ast.dump(assign.targets[0])
+    alike = [part for part in ast.walk(first) if isinstance(part, ast.Assign) and ast.dump(part.targets[0]) == target]
+    if sum(isinstance(part.value, ast.Lambda) for part in alike) < 2 or not isinstance(test, ast.Compare):
+        return ""
+    kind = test.comparators[0]
+    text = kind.value if isinstance(kind, ast.Constant) and isinstance(kind.value, str) else last_name(kind)
+    suffix = re.sub(r"\W+", "_", text).strip("_").lower()
+    name = last_name(assign.targets[0])
+    is_told = isinstance(test.ops[0], ast.Eq | ast.Is) and suffix and name.lower() not in GENERIC
+    return f"{name}_{suffix}" if is_told else ""
 
 
 def _parameter_of(arguments: ast.arguments, default: ast.AST) -> str:

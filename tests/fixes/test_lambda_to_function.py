@@ -264,6 +264,58 @@ SAFE: dict[str, tuple[str, str, str]] = {
             spawn(train, args=(schedule,))
         """,
     ),
+    "one of the branches of a choice": (
+        "lambda: 1",
+        """
+        class Graphs(Dataset):
+            def __init__(self, kind):
+                if kind == Kind.UNIFORM:
+                    self.weight = lambda: 1
+                elif kind == "by-size":
+                    self.weight = lambda: 2
+                else:
+                    self.weight = lambda: 3
+        """,
+        """
+        def _weight_uniform():
+            return 1
+
+
+        def _weight_by_size():
+            return 2
+
+
+        def _weight():
+            return 3
+
+
+        class Graphs(Dataset):
+            def __init__(self, kind):
+                if kind == Kind.UNIFORM:
+                    self.weight = _weight_uniform
+                elif kind == "by-size":
+                    self.weight = _weight_by_size
+                else:
+                    self.weight = _weight
+        """,
+    ),
+    "the default of a field": (
+        "lambda step: 0.9 * step",
+        """
+        @dataclass
+        class Schedule:
+            factor: Callable = field(default=lambda step: 0.9 * step)
+        """,
+        """
+        def _factor(step):
+            return 0.9 * step
+
+
+        @dataclass
+        class Schedule:
+            factor: Callable = field(default=_factor)
+        """,
+    ),
     "one argument among others": (
         "lambda row: row + 1",
         """
@@ -734,5 +786,5 @@ if __name__ == "__main__":
 def test_lambdas_of_other_branches_go_along(kind: str) -> None:
     lambdas = {"one": "lambda: 1", "other": "lambda: np.random.uniform()", "functions": ""}
     after = mended_text(BRANCHES.format(kind=kind, **lambdas))
-    functions = "\n\ndef _draw():\n    return 1\n\n\ndef _uniform():\n    return np.random.uniform()\n"
-    assert after == BRANCHES.format(kind=kind, one="_draw", other="_uniform", functions=functions)
+    functions = "\n\ndef _draw_one():\n    return 1\n\n\ndef _draw():\n    return np.random.uniform()\n"
+    assert after == BRANCHES.format(kind=kind, one="_draw_one", other="_draw", functions=functions)
