@@ -61,7 +61,7 @@ class GlobalNames:
         """The names of its own module that a function reads, whatever they stand for, in source order."""
         assert isinstance(scope.node, FUNCTIONS)
         for node in body_nodes(scope.node):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not _is_unread(node, scope.module):
+            if isinstance(node, ast.Name) and _is_read(node) and not _is_unread(node, scope.module):
                 binding = self.evaluator.scope_binding(node.id, scope.module.scope_of(node))
                 if binding is not None and binding.is_module:
                     yield node, Global(scope.module, node.id)
@@ -155,6 +155,10 @@ class GlobalNames:
             return None
         bound = reaching(scope.bindings[name.id], name, scope, module.scope_of(name))
         return self.of_name(parameter.default, module) if any(b.kind == "parameter" for b in bound) else None
+
+
+def _is_read(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Load) or isinstance(up(name), ast.AugAssign)
 
 
 def _is_unread(name: ast.Name, module: Module) -> bool:

@@ -23,6 +23,8 @@ from flake8_torchmp.semantics.nodes import (
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import External, Function, Method
 
+from .global_names import GlobalNames
+
 PLATFORM_NAMES = frozenset(
     "sys.platform os.name platform.system platform.platform platform.uname os.uname sys.getwindowsversion".split()
 )
@@ -245,13 +247,13 @@ def mentions_platform(test: ast.AST) -> bool:
     return False
 
 
-def _names_in(test: ast.AST) -> Iterator[ast.expr]:
+def _names_in(test: ast.AST) -> Iterator[ast.Name | ast.Attribute]:
     for part in ast.walk(test):
         if isinstance(part, ast.Attribute | ast.Name) and isinstance(part.ctx, ast.Load):
             yield part
 
 
-def _set_by_platform(evaluator: Evaluator, name: ast.expr, module: Module, depth: int = 2) -> bool:
+def _set_by_platform(evaluator: Evaluator, name: ast.Name | ast.Attribute, module: Module, depth: int = 2) -> bool:
     """Whether a name or attribute that a test reads is set where, or to what, a platform test says."""
     text = dotted(name)
     for change in module.changes.get(root_name(name), ()):
@@ -262,16 +264,23 @@ def _set_by_platform(evaluator: Evaluator, name: ast.expr, module: Module, depth
                 return True
     if isinstance(name, ast.Name):
         scope = evaluator.scope_binding(name.id, module.scope_of(name))
-        for binding in scope.bindings[name.id] if scope is not None else ():
-            if isinstance(binding.node, FUNCTIONS):
-                if any(mentions_platform(part) for part in ast.walk(binding.node)):
-                    return True
-            elif (binding.value is not None and mentions_platform(binding.value)) or any(
-                mentions_platform(c.test) for c in conditions(binding.node)
-            ):
+        bindings = scope.bindings[name.id] if scope is not None else []
+    else:
+        bindings = []
+    names = GlobalNames(evaluator)
+    origin = names.of_name(name, module) if isinstance(name, ast.Name) else names.of_attribute(name, module)
+    if origin is not None and origin.module is not module:
+        module, bindings = origin.module, origin.bindings
+    for binding in bindings:
+        if isinstance(binding.node, FUNCTIONS):
+            if any(mentions_platform(part) for part in ast.walk(binding.node)):
                 return True
-            elif binding.value is not None and depth:
-                asked = _names_in(binding.value)
-                if any(_set_by_platform(evaluator, inner, module, depth - 1) for inner in asked):
-                    return True
+        elif (binding.value is not None and mentions_platform(binding.value)) or any(
+            mentions_platform(c.test) for c in conditions(binding.node)
+        ):
+            return True
+        elif binding.value is not None and depth:
+            asked = _names_in(binding.value)
+            if any(_set_by_platform(evaluator, inner, module, depth - 1) for inner in asked):
+                return True
     return False

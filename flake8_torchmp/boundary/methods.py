@@ -27,6 +27,8 @@ from .guards import is_guarded
 from .targets import default_methods
 
 _SETTING = re.compile(b"set_start_method")
+_ASKING = re.compile("get_start_method")
+"""In a test before a method is set: one is in force afterwards either way."""
 ALL = frozenset(START_METHODS)
 MOST_CALLERS = 40
 CONTEXT_CLASSES = {
@@ -79,8 +81,9 @@ class StartMethods:
                     continue
                 source = self.evaluator.arguments(call, frame).get(0, "method")
                 found |= self._named(source)
-                certain = certain or not any(
-                    not is_guarded(self.evaluator, call, other) or "__name__" not in ast.unparse(condition.test)
+                certain = certain or all(
+                    _ASKING.search(ast.unparse(condition.test))
+                    or (is_guarded(self.evaluator, call, other) and "__name__" in ast.unparse(condition.test))
                     for condition in conditions(call)
                 )
         return frozenset(found) if certain else frozenset(found) | self.default
@@ -98,6 +101,9 @@ class StartMethods:
                 return True
             if function is not None and id(function) not in seen:
                 seen.add(id(function))
+                around = function.parent
+                if around is not None and around.is_function:  # what a decorator puts in a function's place
+                    pending.append((function.node, inside))
                 callers = self.evaluator.callers.of(function)
                 pending += [(arguments.call, arguments.frame.module) for arguments, _ in callers]
         return False

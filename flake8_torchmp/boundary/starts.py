@@ -74,6 +74,7 @@ class Starts:
         self.reach = Reach(evaluator.codebase, apis.STARTS)
         self._inside: dict[int, Start | None] = {}
         self._open: dict[Place, bool] = {}
+        self._properties: dict[str, bool] = {}
         self._methods_named: dict[tuple[Place, str], list[Scope]] = {}
         self._can_start = Spreading(self._looked_at, ("", "iterates", "starts"))
         self._makes_loaders: set[str] = set()
@@ -85,6 +86,7 @@ class Starts:
 
     def forget(self) -> None:
         self._inside.clear()
+        self._properties.clear()
         self._methods_named.clear()
 
     def at_import(self, module: Module) -> Iterator[tuple[ast.AST, Start]]:
@@ -101,7 +103,7 @@ class Starts:
                 continue
             self.evaluator.steps = 0  # what is hard to follow must not hide the rest
             inner = self.evaluator.frame_in(module.scope_of(node), frame)
-            start = self._reading(node, inner) if isinstance(node, ast.Attribute) else self.of_node(node, inner, 0)
+            start = self.of_node(node, inner, 0)
             if start is not None:
                 yield node, start
         yield from self._decorated(module)
@@ -123,12 +125,26 @@ class Starts:
         found = [reading.reader(self.outline, value, node.attr) for value in self.outline.values(node.value, frame)]
         return any(method and self.can_start(method.scope, self._with_loaders) for method in found)
 
-    def _reading(self, node: ast.Attribute, frame: Frame) -> Start | None:
+    def _may_be_property(self, node: ast.AST) -> bool:
+        """Whether a node reads what some file of the project that can start processes defines as a property."""
+        if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
+            return False
+        known = self._properties.get(node.attr)
+        if known is None:
+            codebase = self.evaluator.codebase
+            defined = re.compile(rb"property\b[^\n]*\n\s*def %s\b" % node.attr.encode())
+            known = self._properties[node.attr] = any(
+                codebase.matches(path, apis.STARTS) and defined.search(codebase.data(path)) is not None
+                for path in codebase.definers(node.attr)
+            )
+        return known
+
+    def _reading(self, node: ast.Attribute, frame: Frame, depth: int) -> Start | None:
         """The start in a property of the project that is read, or in its `__getattr__`."""
-        for value in self.evaluator.values(node.value, frame):
+        for value in () if depth >= DEEPEST else self.evaluator.values(node.value, frame):
             method = reading.reader(self.outline, value, node.attr)
             if method is not None:
-                start = self.inside(reading.frame_of(self.evaluator, method, value, node, frame), 1)
+                start = self.inside(reading.frame_of(self.evaluator, method, value, node, frame), depth + 1)
                 if start is not None:
                     return start
         return None
@@ -257,6 +273,8 @@ class Starts:
         """The start that evaluating one node leads to, itself or in what it calls."""
         if isinstance(node, ast.Call):
             return self._of_call(node, frame, depth)
+        if isinstance(node, ast.Attribute):
+            return self._reading(node, frame, depth)
         if isinstance(node, WITHS):
             return self._entering(node, frame, depth)
         for expression in iterated(node):
@@ -486,6 +504,10 @@ class Starts:
                         function = self.function_of(run)
                         if function is not None:
                             called.append(function.scope)
+            elif isinstance(node, ast.Attribute) and self._may_be_property(node):
+                inner = self.outline.frame_in(scope.module.scope_of(node), frame)
+                read = [reading.reader(self.outline, v, node.attr) for v in self.outline.values(node.value, inner)]
+                called += [method.scope for method in read if method is not None]
             elif isinstance(node, WITHS):
                 inner = self.outline.frame_in(scope.module.scope_of(node), frame)
                 for item in node.items:
@@ -573,7 +595,8 @@ class Starts:
             return None
         assert isinstance(scope.node, FUNCTIONS)
         for node in body_nodes(scope.node, nested=False):
-            if not self.may_matter(node, scope.module):
+            is_read = isinstance(node, ast.Attribute)
+            if not (self._may_be_property(node) if is_read else self.may_matter(node, scope.module)):
                 continue
             if self.evaluator.never(node, frame):
                 continue

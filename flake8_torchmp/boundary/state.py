@@ -65,7 +65,9 @@ class State:
         key = (variable.module.path, variable.name)
         if key not in self._guarded:
             self._guarded[key] = not variable.module.scope.star_imports and all(
-                self._is_bound_by_guard(binding, variable.module) for binding in variable.bindings
+                self._is_bound_by_guard(binding, variable.module)
+                for binding in variable.bindings
+                if binding.kind != "augmented"  # changes what is bound already
             )
         return self._guarded[key]
 

@@ -49,7 +49,6 @@ if __name__ == "__main__":
 
 ## What it does not see
 - A start behind `exec`, `runpy`, a plug-in or a framework's trainer that is not known to it.
-- A property that starts processes when a function reads it that module level calls.
 - Worker counts of which nothing is known count as workers; if yours is always 0, write the number.
 - An `if __name__ != "__main__": sys.exit()` at the top counts as a guard. It does keep a child from starting
   processes, but it ends the child as well, so that a DataLoader says that its worker exited unexpectedly. Put the run

@@ -108,7 +108,8 @@ def guarded_global_read_in_worker(module: Module, model: Model) -> Iterator[Find
 
 
 def _is_set_by_workers(variable: Global, model: Model) -> bool:
-    functions = [variable.module.scope_of(binding.node).enclosing_function() for binding in variable.bindings]
+    bindings = [binding for binding in variable.bindings if binding.kind != "augmented"]
+    functions = [variable.module.scope_of(binding.node).enclosing_function() for binding in bindings]
     return any(function is not None and model.workers.runs(function) for function in functions)
 
 
