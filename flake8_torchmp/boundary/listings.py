@@ -31,7 +31,7 @@ SORTING = frozenset("sorted natsorted humansorted os_sorted realsorted sort args
 KEEPING = frozenset(
     "list tuple enumerate zip map filter reversed iter next chain from_iterable islice array asarray deque tqdm "
     "copy deepcopy train_test_split Series DataFrame cycle repeat compress takewhile dropwhile starmap product "
-    "ListConfig".split()
+    "ListConfig cat concat concatenate stack vstack hstack tensor as_tensor from_numpy".split()
 )
 """Calls whose result has the order of what they are given, by their last name."""
 ADDING = frozenset(("append", "extend", "appendleft", "extendleft", "insert"))
