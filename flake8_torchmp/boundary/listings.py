@@ -35,6 +35,7 @@ KEEPING = frozenset(
 )
 """Calls whose result has the order of what they are given, by their last name."""
 ADDING = frozenset(("append", "extend", "appendleft", "extendleft", "insert"))
+GATHERED = (ast.List, ast.Tuple, ast.ListComp, ast.Call)
 SAMPLE_METHODS = ("__getitem__", "__getitems__", "__iter__", "__next__", "get")
 MOST_STEPS = 400
 
@@ -327,7 +328,7 @@ class _Flow:
                 holder = node.func.value
                 if any(mentions(a, bound) for a in node.args) and not mentions(holder, bound):
                     self._bound(holder, place)
-            elif isinstance(node, ast.AugAssign) and isinstance(node.value, ast.List | ast.Tuple | ast.Call):
+            elif isinstance(node, ast.AugAssign) and isinstance(node.value, GATHERED):
                 if mentions(node.value, bound):
                     self._bound(node.target, place)
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
