@@ -163,6 +163,8 @@ class Hangings:
             return
         if is_reduced(evaluator, value.cls):
             return
+        for inner in containers.elements(evaluator, value):  # pickled beside the state
+            yield inner, "[…]"
         state = classes.find_method(evaluator, value.cls, "__getstate__")
         if state is not None and not _copies_attributes(state):
             for inner in evaluator.returned(evaluator.frame(state.scope, None, state.closure, value)):
@@ -183,8 +185,6 @@ class Hangings:
                 yield inner, f".{name}"
         for inner in attributes.poured(evaluator, value):
             yield inner, ".…"
-        for inner in containers.elements(evaluator, value):
-            yield inner, "[…]"
         for base, arguments in classes.library_init(evaluator, value):
             yield from self._arguments_of(arguments, base.rpartition(".")[2])
 

@@ -32,10 +32,11 @@ SORTING = frozenset("sorted natsorted humansorted os_sorted realsorted sort args
 KEEPING = frozenset(
     "list tuple enumerate zip map filter reversed iter next chain from_iterable islice array asarray deque tqdm "
     "copy deepcopy train_test_split Series DataFrame cycle repeat compress takewhile dropwhile starmap product "
-    "ListConfig".split()
+    "ListConfig cat concat concatenate stack vstack hstack tensor as_tensor from_numpy".split()
 )
 """Calls whose result has the order of what they are given, by their last name."""
 ADDING = frozenset(("append", "extend", "appendleft", "extendleft", "insert"))
+GATHERED = (ast.List, ast.Tuple, ast.ListComp, ast.Call)
 SAMPLE_METHODS = ("__getitem__", "__getitems__", "__iter__", "__next__", "get")
 MOST_STEPS = 400
 
@@ -328,7 +329,7 @@ class _Flow:
                 holder = node.func.value
                 if any(mentions(a, bound) for a in node.args) and not mentions(holder, bound):
                     self._bound(holder, place)
-            elif isinstance(node, ast.AugAssign) and isinstance(node.value, ast.List | ast.Tuple | ast.Call):
+            elif isinstance(node, ast.AugAssign) and isinstance(node.value, GATHERED):
                 if mentions(node.value, bound):
                     self._bound(node.target, place)
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):

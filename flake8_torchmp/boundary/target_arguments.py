@@ -43,6 +43,15 @@ PATHS = frozenset(f"os.path.{name}" for name in "abspath basename dirname expand
 """Calls that give one path, of which a target would get the letters."""
 
 
+NAMESPACES = frozenset(
+    "argparse.Namespace argparse.ArgumentParser().parse_args types.SimpleNamespace torch.device".split()
+)
+NO_ITERABLES = frozenset(
+    "object abc.ABC typing.Generic typing.Protocol torch.nn.Module torch.nn.modules.Module".split()
+)
+"""Classes whose objects cannot be spread out, unless a class that derives from them says how."""
+
+
 class BadArguments(NamedTuple):
     kind: str
     """comma, called, group, fit"""
@@ -143,12 +152,10 @@ class TargetArguments:
             )
         if isinstance(value, Instance):
             methods = ("__iter__", "__getitem__")
-            known = not classes.library_bases(self.evaluator, value.cls) and not classes.is_record(
-                self.evaluator, value.cls
-            )
+            known = NO_ITERABLES.issuperset(classes.library_bases(self.evaluator, value.cls))
             return known and not any(classes.find_method(self.evaluator, value.cls, name) for name in methods)
         if isinstance(value, Result):
-            return value.name in PATHS or mp_name(value.callee) in PRIMITIVES - {"Array"}
+            return value.name in PATHS | NAMESPACES or mp_name(value.callee) in PRIMITIVES - {"Array"}
         return isinstance(value, Text | Function | Class | Method | Partial | ModuleValue)
 
     def _is_mapping(self, value: Value) -> bool:

@@ -12,7 +12,8 @@ tasks of pools and executors and the function given to `torch.multiprocessing.sp
 
 With `functools.wraps` (or `update_wrapper`) the inner function takes the name of the decorated one, and pickle finds it
 there: that works. A decorator that is a class does not come through in any case: pickle then tries to
-write the function that the object keeps, whose name leads to the object ("it's not the same object as").
+write the function that the object keeps, whose name leads to the object ("it's not the same object as"). The same goes
+for a cache beside its function, `self.cached = lru_cache()(self.encode)`: the name leads to the bare function.
 
 The finding is where the local function or class is first used as a value on its way out: as an argument, in a `return`,
 or where the class is called; for a decorated function, where it is handed over.

@@ -5,8 +5,9 @@ What a worker is given is pickled: by DataLoader and `Process` under spawn and f
 Python 3.14 on), by pools, executors and `mp.spawn` always. Some objects stand for something of this one process and
 cannot be: a thread's lock, a thread, an executor, a `queue.Queue`, a generator or generator expression, the view of a
 dict, a `csv.reader`, the iterator of `os.scandir` or `Path.iterdir`, `threading.local`, a `ContextVar`, a
-`MappingProxyType`, a module, a `Manager()`, a `Pool`. An object that holds one cannot either, and a bound method
-takes its whole object along. Under fork nothing is pickled and the program runs.
+`MappingProxyType`, a module, a `Manager()`, a `Pool`, a `struct.Struct`, an `os.DirEntry`, a future, a `memoryview`, a
+running digest, a scripted module. An object that holds one cannot either, and a bound method takes its whole object
+along. Under fork nothing is pickled and the program runs.
 
 multiprocessing's own locks, queues and values are made to cross; so are a Manager's proxies, loggers, compiled
 patterns, iterators of lists, `zip`, `map` and `enumerate` of what can be pickled.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from . import changes, classes
+from . import changes, classes, looped
 from .calls import Arguments, Frame, has_receiver, is_class_method, is_property, is_static, receiver_name
 from .nodes import FUNCTIONS, dotted
 from .scopes import Change, Scope
@@ -165,6 +165,11 @@ def _growth(cls: Class, attribute: str) -> list[tuple[Change, Scope]]:
                 and (method := _method_around(target, cls)) is not None
             ):
                 found.append((change, method))
+        found += [
+            (change, method)
+            for change in looped.changes_by_name(module).get(f"{name}.{attribute}", ())
+            if (method := _method_around(change.target, cls)) is not None
+        ]
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import looped
 from .binder import ADDING
@@ -114,33 +114,58 @@ def additions(evaluator: Evaluator, name: str, scope: Scope, frame: Frame) -> Ad
         (id(scope), name, id(frame)),
         lambda: [
             *((change, lambda inner=inner: evaluator.frame_in(inner, frame)) for change, inner in changes),
-            *(item for call, given in calls for item in _by_function(evaluator, call, given, frame)),
+            *(item for given in calls for item in _by_function(evaluator, given, frame)),
         ],
     )
 
 
-def _given_to(evaluator: Evaluator, name: str, scope: Scope) -> list[tuple[ast.Call, ast.Name]]:
+class Given(NamedTuple):
+    """A call, made for its effect, that gets an object."""
+
+    call: ast.Call
+    argument: ast.expr
+    """With or in which it gets the object."""
+    place: str
+    """Whether the argument is the object (whole), lists it among others (listed), or is an element of it (looped)."""
+
+
+_KINDS = {"listed": {"inner": "attribute"}, "looped": {"attribute": "inner"}}
+"""What a change of an argument is for an object that is not the argument itself."""
+
+
+def _given_to(evaluator: Evaluator, name: str, scope: Scope) -> list[Given]:
     """The calls `configure(x)`, made for their effect, of functions that may put something on what they are given."""
     module = scope.module
     return [
-        (call, load)
-        for call, load in _given_in(module).get(name, ())
-        if evaluator.scope_binding(name, module.scope_of(load)) is scope and _may_add(evaluator, call.func, module)
+        given
+        for given in _given_in(module).get(name, ())
+        if evaluator.scope_binding(name, module.scope_of(given.call)) is scope
+        and _may_add(evaluator, given.call.func, module)
     ]
 
 
-def _given_in(module: Module) -> dict[str, list[tuple[ast.Call, ast.Name]]]:
+def _given_in(module: Module) -> dict[str, list[Given]]:
     """By name, the variables that a module gives to functions, or to those of a module, in statements of their own."""
-    known: dict[str, list[tuple[ast.Call, ast.Name]]] | None = module.memo.get(("given",))
+    known: dict[str, list[Given]] | None = module.memo.get(("given",))
     if known is None:
         known = module.memo[("given",)] = {}
         for call in (call for calls in module.calls.values() for call in calls if isinstance(up(call), ast.Expr)):
             owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-            given = [*call.args, *(keyword.value for keyword in call.keywords)] if isinstance(owner, ast.Name) else []
-            for load in given:
-                if isinstance(load, ast.Name):
-                    known.setdefault(load.id, []).append((call, load))
+            arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+            for argument in arguments if isinstance(owner, ast.Name) else ():
+                for name, place in _names_given(argument, module):
+                    known.setdefault(name, []).append(Given(call, argument, place))
     return known
+
+
+def _names_given(argument: ast.expr, module: Module) -> Iterator[tuple[str, str]]:
+    if isinstance(argument, ast.Tuple | ast.List):
+        yield from ((element.id, "listed") for element in argument.elts if isinstance(element, ast.Name))
+    elif isinstance(argument, ast.Name):
+        yield argument.id, "whole"
+        for over, is_itself in looped.looped_over(argument, module):
+            if isinstance(over, ast.Name):
+                yield over.id, "whole" if is_itself else "looped"
 
 
 def _may_add(evaluator: Evaluator, callee: ast.expr, module: Module) -> bool:
@@ -160,35 +185,41 @@ def _added_to(function: Scope) -> dict[str, list[Change]]:
     module = function.module
     key = ("added to", function.node)
     if key not in module.memo:
-        names = [name for name in parameters(function.node) if name in module.changes]  # type: ignore[arg-type]
+        looped_over = looped.changes_by_name(module)
         found = {
-            name: [c for c in module.changes[name] if adds(c) and module.scope_of(c.target) is function]
-            for name in names
+            name: [
+                change
+                for change in (*module.changes.get(name, ()), *looped_over.get(name, ()))
+                if (adds(change) or change.kind == "inner") and module.scope_of(change.target) is function
+            ]
+            for name in parameters(function.node)  # type: ignore[arg-type]
         }
         module.memo[key] = {name: changes for name, changes in found.items() if changes}
     known: dict[str, list[Change]] = module.memo[key]
     return known
 
 
-def _by_function(
-    evaluator: Evaluator, call: ast.Call, given: ast.Name, frame: Frame
-) -> Iterator[tuple[Change, Callable[[], Frame]]]:
+def _by_function(evaluator: Evaluator, given: Given, frame: Frame) -> Iterator[tuple[Change, Callable[[], Frame]]]:
     """What a function puts on what a call gives it."""
+    call = given.call
     around = evaluator.frame_in(frame.module.scope_of(call), frame)
     for callee in evaluator.values(call.func, around):
         if not isinstance(callee, Function):
             continue
         added = _added_to(callee.scope)
-        name = _parameter_for(given, call, callee)
+        name = _parameter_for(given.argument, call, callee)
         changes = added.get(name, ())
         inner = evaluator.enter(callee, evaluator.arguments(call, around)) if changes else None
         for change in changes:
-            if inner is not None and (isinstance(change.target, ast.Name) or dotted(change.target)):
-                for own in [change] if isinstance(change.target, ast.Name) else _from_variable(change):
-                    yield own, lambda inner=inner: inner  # type: ignore[misc]
+            is_on_it = isinstance(change.target, ast.Name) or change.kind == "inner"
+            if inner is not None and (is_on_it or dotted(change.target)):
+                for own in [change] if is_on_it else _from_variable(change):
+                    kind = own.kind if given.place == "whole" else _KINDS[given.place].get(own.kind)
+                    if kind is not None:
+                        yield own._replace(kind=kind), lambda inner=inner: inner  # type: ignore[misc]
 
 
-def _parameter_for(given: ast.Name, call: ast.Call, callee: Function) -> str:
+def _parameter_for(given: ast.expr, call: ast.Call, callee: Function) -> str:
     """The parameter of a function that gets an argument, or nothing."""
     holder = up(given)
     if isinstance(holder, ast.keyword):

@@ -35,38 +35,52 @@ def label_of(change: Change) -> str:
     return index.value if isinstance(index, ast.Constant) and isinstance(index.value, str) else ""
 
 
+def looped_over(name: ast.Name, module: Module) -> Iterator[tuple[ast.expr, bool]]:
+    """What a loop's variable is an element of, or (then True) is itself, one of several."""
+    for binding in module.scope_of(name).bindings.get(name.id, ()):
+        if binding.kind == "for" and binding.value is not None:
+            over = _source(binding.value, binding.path)
+            if isinstance(over, ast.Tuple | ast.List):
+                yield from ((element, True) for element in over.elts)
+            elif over is not None:
+                yield over, False
+
+
 def _spread(change: Change, module: Module) -> Iterator[tuple[str, Change]]:
     target = change.target
-    if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-        yield target.value.id, change._replace(kind="inner")
-    elif isinstance(target, ast.Name):
-        for binding in module.scope_of(target).bindings.get(target.id, ()):
-            if binding.kind == "for" and binding.value is not None:
-                yield from _looped(binding.value, binding.path, change)
+    if isinstance(target, ast.Subscript):
+        yield from _on(target.value, False, change)
+    elif dotted(target):
+        name = f"{dotted(target)}.{change.name}".partition(".")[2]
+        while isinstance(target, ast.Attribute):
+            target = target.value
+        assert isinstance(target, ast.Name)
+        for over, is_itself in looped_over(target, module):
+            yield from _on(over, is_itself, change._replace(target=target, name=name))
 
 
-def _looped(over: ast.expr, path: tuple[int, ...], change: Change) -> Iterator[tuple[str, Change]]:
-    if isinstance(over, ast.Tuple | ast.List) and not path:
-        for element in over.elts:
-            if isinstance(element, ast.Name):
-                yield element.id, change
-    elif isinstance(over, ast.Name) and not path:
-        yield over.id, change._replace(kind="inner")
-    elif isinstance(over, ast.Attribute) and not path and root_name(over):
-        way = dotted(over).partition(".")[2]
-        if way:
-            yield root_name(over), change._replace(name=f"{way}.{change.name}")
-    elif isinstance(over, ast.Call):
-        yield from _called(over, path, change)
+def _on(holder: ast.expr, is_itself: bool, change: Change) -> Iterator[tuple[str, Change]]:
+    """The variable on which, or on whose elements, something is put: `self.parts` is named in full."""
+    if isinstance(holder, ast.Name):
+        yield holder.id, change if is_itself else change._replace(kind="inner")
+    elif isinstance(holder, ast.Attribute) and dotted(holder) and not is_itself:
+        way = dotted(holder).partition(".")[2]
+        yield root_name(holder), change._replace(name=f"{way}.{change.name}")
+        yield dotted(holder), change._replace(kind="inner")
 
 
-def _called(over: ast.Call, path: tuple[int, ...], change: Change) -> Iterator[tuple[str, Change]]:
-    name = last_name(over.func)
-    if isinstance(over.func, ast.Attribute) and (name, path) in (("values", ()), ("items", (1,))):
-        yield from _looped(over.func.value, (), change)
-    elif name == "enumerate" and path[:1] == (1,) and over.args:
-        yield from _looped(over.args[0], path[1:], change)
-    elif name == "zip" and path and 0 <= path[0] < len(over.args):
-        yield from _looped(over.args[path[0]], path[1:], change)
-    elif name in PASSING and over.args:
-        yield from _looped(over.args[0], path, change)
+def _source(over: ast.expr, path: tuple[int, ...]) -> ast.expr | None:
+    """The collection whose elements a loop gives to the variable at a place of its target."""
+    while isinstance(over, ast.Call):
+        name = last_name(over.func)
+        if isinstance(over.func, ast.Attribute) and (name, path) in (("values", ()), ("items", (1,))):
+            over, path = over.func.value, ()
+        elif name == "enumerate" and path[:1] == (1,) and over.args:
+            over, path = over.args[0], path[1:]
+        elif name == "zip" and path and 0 <= path[0] < len(over.args):
+            over, path = over.args[path[0]], path[1:]
+        elif name in PASSING and over.args:
+            over = over.args[0]
+        else:
+            return None
+    return over if not path else None
