@@ -50,6 +50,8 @@ def swallowing(scope: Scope) -> Iterator[ast.AST]:
     if scope.name == "__exit__" and (answer := _always_true(scope)) is not None:
         yield answer
     for node in body_nodes(scope.node):
+        if isinstance(node, ast.Try) and _is_told_outside(node):
+            continue
         if isinstance(node, ast.Try) and not _is_optional(node.body, scope) and not _leaves_marker(node):
             for handler in node.handlers:
                 if _is_broad(handler.type) and _goes_on_silently(handler, node, scope):
@@ -84,6 +86,19 @@ def _always_true(scope: Scope) -> ast.Return | None:
         if isinstance(part, ast.Call) and _tells(part):
             return None
     return answer
+
+
+def _is_told_outside(node: ast.Try) -> bool:
+    """Whether it stands in a handler that raises or tells all the same: what fails there is how it is reported."""
+    inner: ast.AST = node
+    for outer in ancestors(node):
+        if isinstance(outer, FUNCTIONS):
+            return False
+        if isinstance(outer, ast.ExceptHandler):
+            others = (part for statement in outer.body if statement is not inner for part in ast.walk(statement))
+            return any(isinstance(p, ast.Raise) or (isinstance(p, ast.Call) and _tells(p)) for p in others)
+        inner = outer
+    return False
 
 
 def _is_broad(kind: ast.expr | None) -> bool:

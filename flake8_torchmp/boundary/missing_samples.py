@@ -443,13 +443,13 @@ def _finds_the_part(loop: ast.For) -> bool:
 
 
 def _asks_for_bound(test: ast.Compare, loop: ast.For) -> bool:
-    """`if drawn <= shares[i]:`: what has one end only meets its bound at last; between two it may fall through."""
+    """`if drawn <= shares[i]:`: every number that is drawn has its bound, which no index needs to have."""
     bound = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
+    function = next(outer for outer in ancestors(loop) if isinstance(outer, FUNCTIONS))
     sides = [test.left, *test.comparators]
     return (
-        len(test.ops) == 1
-        and isinstance(test.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
-        and any(isinstance(side, ast.Name) and side.id not in bound for side in sides)
+        all(isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in test.ops)
+        and any(isinstance(side, ast.Name) and side.id not in {*bound, *parameters(function)} for side in sides)
         and any(mentions(side, bound) for side in sides)
     )
 

@@ -28,7 +28,7 @@ from .calls import (
 from .codebase import Codebase
 from .flow import Condition, conditions, facts, reaching
 from .module import Module
-from .narrowing import passed_tests
+from .narrowing import asks_for_type, is_of_type, passed_tests
 from .nodes import COMPREHENSIONS
 from .scopes import Binding, Scope
 from .values import (
@@ -540,6 +540,14 @@ class Evaluator(Answers):
 
     def truth(self, test: ast.expr, frame: Frame) -> bool | None:
         """Whether a test is known to hold; what a user can choose is never known."""
+        if isinstance(test, ast.BoolOp):
+            parts = [self.truth(part, frame) if _may_be_decided(part) else None for part in test.values]
+            decides = isinstance(test.op, ast.Or)
+            return decides if decides in parts else None if None in parts else not decides
+        if asks_for_type(test):
+            given = self.values(test.args[0], frame)
+            said = {None if command_line.is_choice(value) else is_of_type(test, value) for value in given}
+            return said.pop() if len(said) == 1 else None
         values = self.values(test, frame) if isinstance(test, _DECIDABLE) else ()
         known = {truth_of(value) for value in values if not command_line.is_choice(value)}
         if len(known) == 1 and len(values) >= 1 and not any(command_line.is_choice(value) for value in values):
@@ -578,8 +586,11 @@ def _decidable_facts(node: ast.AST, module: Module) -> list[Condition]:
 
 def _may_be_decided(test: ast.expr) -> bool:
     """Whether it pays to find out what a test is: what calls and looked-up items give is hardly ever known."""
+    if isinstance(test, ast.BoolOp):
+        enough = any if isinstance(test.op, ast.And) else all
+        return enough(map(_may_be_decided, test.values))
     if not isinstance(test, ast.Compare):
-        return isinstance(test, ast.Name | ast.Attribute | ast.Constant)
+        return isinstance(test, ast.Name | ast.Attribute | ast.Constant) or asks_for_type(test)
     parts = (test.left, *test.comparators)
     return not any(isinstance(part, ast.Call | ast.Subscript) for part in parts)
 

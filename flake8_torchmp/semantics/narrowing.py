@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from .calls import receiver_name
 from .flow import Condition, conditions, earlier, facts
@@ -189,6 +189,17 @@ def _classes_asked_for(test: ast.expr, name: str) -> list[str]:
     return [last_name(item) for item in (asked.elts if isinstance(asked, ast.Tuple) else _either(asked))]
 
 
+def asks_for_type(test: ast.expr) -> TypeGuard[ast.Call]:
+    """`isinstance(device, list)`, of a variable."""
+    name = test.args[0] if isinstance(test, ast.Call) and test.args else None
+    return isinstance(name, ast.Name) and bool(_classes_asked_for(test, name.id))
+
+
+def is_of_type(test: ast.Call, value: Value) -> bool | None:
+    """What such a test says of a value."""
+    return _is_instance(value, frozenset(_classes_asked_for(test, dotted(test.args[0]))))
+
+
 def _either(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return [*_either(node.left), *_either(node.right)]
@@ -225,6 +236,9 @@ _KINDS: dict[str, frozenset[str]] = {
     "generator": frozenset("Generator GeneratorType Iterator Iterable Hashable object".split()),
     "function": frozenset("Callable FunctionType LambdaType Hashable object".split()),
     "str": _SIZED | {"str", "Sequence", "Reversible", "Hashable"},
+    "NoneType": frozenset("NoneType Hashable object".split()),
+    "bool": frozenset("bool int Number Integral Rational Real Complex Hashable object".split()),
+    "float": frozenset("float Number Real Complex Hashable object".split()),
     "int": frozenset("int Number Integral Rational Real Complex Hashable object".split()),
 }
 _KNOWN = frozenset().union(*_KINDS.values()) | frozenset("bytes float bool ndarray Tensor Path PathLike Module".split())
