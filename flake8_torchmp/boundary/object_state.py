@@ -303,12 +303,19 @@ class ObjectState:
         found: list[Value] = []
         for frame in self.evaluator.contexts(module.scope_of(node)):
             for value in self.evaluator.values(node, self.evaluator.frame_in(module.scope_of(node), frame)):
-                if isinstance(value, Member) and value.name == "dataset" and isinstance(value.owner, Result):
-                    source = value.owner.arguments.get(0, "dataset")
-                    found += self.evaluator.of(source) if source is not None else ()
-                else:
-                    found.append(value)
+                found += self._given(value)
         return found
+
+    def _given(self, value: Value, depth: int = 3) -> list[Value]:
+        """What a loader or subset was made with, for its `dataset`."""
+        if not isinstance(value, Member) or value.name != "dataset" or not depth:
+            return [value]
+        sources = [
+            owner.arguments.get(0, "dataset")
+            for owner in self._given(value.owner, depth - 1)
+            if isinstance(owner, Result)
+        ]
+        return [inner for source in sources if source is not None for inner in self.evaluator.of(source)]
 
 
 def _changed_inside(change: Change, held: str) -> str:

@@ -84,7 +84,8 @@ class Restarts:
         for function in module.functions:
             for statement in module.scopes[function].returns:
                 loop = up(statement)
-                if isinstance(loop, ast.For) and statement in loop.body and isinstance(loop.iter, ast.Name):
+                is_named = isinstance(loop, ast.For) and isinstance(loop.iter, ast.Name | ast.Attribute)
+                if isinstance(loop, ast.For) and is_named and statement in loop.body:
                     yield _Taken(loop.iter, loop.iter)  # `for batch in loader: return batch`
 
         for left in _left_at_once(module):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import NamedTuple
 
+from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame, has_receiver
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
@@ -18,6 +20,7 @@ from . import random_sources
 from .seeding import Seeds
 from .sharding import Sharding
 from .task_items import frames_of_tasks
+from .worker_taint import Taint
 from .workers import ITERATION_METHODS, MOST_FUNCTIONS, RANKS, TARGETS, WorkerFunction, Workers
 
 
@@ -61,7 +64,7 @@ class Streams:
                 name = last_name(used)
                 if self._is_reseeded(name, scope.module) or self._is_reseeded_at_start(name, user):
                     continue
-                if self._is_for_order(worker):
+                if self._is_for_order(worker) and not self._is_noise_in_part(node, worker):
                     continue
                 yield Draw(node, value.arguments.call, value.arguments.frame.module, ast.unparse(used))
 
@@ -165,6 +168,29 @@ class Streams:
             return False
         return self.sharding.shards(receiver.cls)
 
+    def _is_noise_in_part(self, draw: ast.Call, worker: WorkerFunction) -> bool:
+        """Whether numbers are drawn for each element of the part that a worker has taken already."""
+        if last_name(draw.func) not in random_sources.NOISE or not isinstance(worker.receiver, Instance):
+            return False
+        if any(isinstance(above, ast.Compare | ast.Subscript) for above in _expression_around(draw)):
+            return False  # it chooses
+        iteration = classes.find_method(self.outline, worker.receiver.cls, "__iter__")
+        if iteration is None or not iteration.scope.is_generator:
+            return False
+        taint = Taint(self.sharding, iteration, worker.receiver)
+        scope, module = iteration.scope, iteration.scope.module
+        places: list[ast.AST] = [draw]
+        if worker.scope is not scope:
+            loads = module.loads(worker.scope.name)
+            places = [load for load in loads if module.scope_of(load).enclosing_function() is scope]
+        return bool(places) and all(
+            any(isinstance(above, ast.For) and taint.depends(above.iter) for above in ancestors(place))
+            or any(
+                isinstance(above, ast.Call) and _maps_part(above, place, taint) for above in _expression_around(place)
+            )
+            for place in places
+        )
+
     # global generators
 
     def inherited(self, module: Module) -> Iterator[tuple[WorkerFunction, Draw]]:
@@ -249,6 +275,16 @@ def _generators_of(call: ast.Call) -> Iterator[ast.expr]:
     for keyword in call.keywords:
         if keyword.arg in ("generator", "random_state", "rng") and isinstance(keyword.value, ast.Name | ast.Attribute):
             yield keyword.value
+
+
+def _expression_around(node: ast.AST) -> list[ast.AST]:
+    return list(takewhile(lambda above: not isinstance(above, ast.stmt), ancestors(node)))
+
+
+def _maps_part(call: ast.Call, function: ast.AST, taint: Taint) -> bool:
+    """`map(self.add_noise, mine)`"""
+    rest = call.args[1:] if last_name(call.func) == "map" and call.args[:1] == [function] else []
+    return any(map(taint.depends, rest))
 
 
 def _made(value: Value) -> Result | None:
