@@ -281,13 +281,23 @@ def _is_placeholder(value: ast.expr | None) -> bool:
 
 
 def _by_class_methods(variable: Global, definition: Any) -> Iterator[Mutation]:
-    """`cls.size = size` in a class method."""
+    """`cls.size = size` and `cls.names.append(name)` in a class method."""
     module = variable.module
     for method in definition.body:
         if not isinstance(method, ast.FunctionDef) or not is_class_method(method) or method.name.startswith("__"):
             continue
         scope = module.scopes[method]
         for change in module.changes.get(receiver_name(scope), ()):
-            is_own = change.kind == "attribute" and isinstance(change.target, ast.Name)
-            if is_own and module.scope_of(change.target).enclosing_function() is scope:
+            if module.scope_of(change.target).enclosing_function() is not scope:
+                continue
+            if change.kind == "attribute" and isinstance(change.target, ast.Name):
                 yield Mutation(change.node, module, "changed", change.name)
+            elif change.kind in ("attribute", "item", "method") and (attribute := _attribute_of_root(change.target)):
+                yield Mutation(change.node, module, "changed", attribute)
+
+
+def _attribute_of_root(node: ast.expr) -> str:
+    """`names` of `cls.names[0].text`."""
+    while isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and not isinstance(node.value, ast.Name)):
+        node = node.value
+    return node.attr if isinstance(node, ast.Attribute) else ""

@@ -91,7 +91,10 @@ class ObjectState:
         if worker.scope.name in ("__init__", "__post_init__"):
             return  # of a dataset that the worker makes for itself
         for change, attribute in self.own_changes(worker.scope):
-            if self.is_plain(receiver, attribute) and not self._is_done_once(change, worker.scope, receiver.cls):
+            is_copied = self.is_plain(receiver, attribute) or (
+                "fork" in worker.methods and change.kind != "attribute" and self._is_own_tensor(receiver, attribute)
+            )
+            if is_copied and not self._is_done_once(change, worker.scope, receiver.cls):
                 is_bound = change.kind == "attribute" and isinstance(change.target, ast.Name)
                 for read, module in self.reads_in_parent(receiver.cls, attribute):
                     if is_bound or not (
@@ -261,6 +264,14 @@ class ObjectState:
             or is_made_plain(value)
         ]
         return bool(known) and not any(may_be_shared(value) for value in values)
+
+    def _is_own_tensor(self, receiver: Instance, attribute: str) -> bool:
+        """Whether an attribute holds a tensor that a fork copies; pickling would have moved it to shared memory."""
+        values = list(attributes.stored(self.outline, receiver, attribute, frozenset(("__getitem__", "__iter__"))))
+        is_tensor = bool(values) and all(made_by(value) in TENSORS for value in values)
+        sharing = receiver.cls.scope.module.calls.get("share_memory_", ()) if is_tensor else ()
+        owners = [call.func.value for call in sharing if isinstance(call.func, ast.Attribute)]
+        return is_tensor and all(last_name(owner) != attribute for owner in owners)
 
     def reads_in_parent(self, cls: Class, attribute: str) -> Iterator[tuple[ast.AST, Module]]:
         owners = [item.scope for item in classes.project_classes(self.outline, cls)]
