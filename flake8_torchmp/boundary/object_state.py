@@ -50,6 +50,8 @@ NUMBERS = frozenset(
     f"builtins.{name}" for name in "abs bool divmod float int len max min pow round sorted str sum".split()
 )
 """What makes a number, a text or a list of others: nothing that processes share."""
+FILLING = frozenset("heappush heappushpop heapreplace heappop heapify insort insort_left insort_right".split())
+"""Functions of heapq and bisect, which change the list that they are given."""
 TENSORS = frozenset(f"torch.{name}" for name in "zeros ones empty full tensor zeros_like ones_like rand randn".split())
 """The same under fork alone: a spawned process gets a tensor's memory shared."""
 
@@ -245,6 +247,15 @@ class ObjectState:
                 target = target.value
             if attribute:
                 yield change, attribute
+        for call in (call for name in FILLING if receiver for call in scope.module.calls.get(name, ())):
+            given = call.args[0] if call.args else None
+            is_own = isinstance(given, ast.Attribute) and dotted(given.value) == receiver
+            if (
+                isinstance(given, ast.Attribute)
+                and is_own
+                and scope.module.scope_of(call).enclosing_function() is scope
+            ):
+                yield Change("method", given, call, last_name(call.func), None), given.attr
 
     def is_plain(self, receiver: Instance, attribute: str) -> bool:
         """Whether an attribute holds what is copied to each process: numbers, texts, containers, arrays."""

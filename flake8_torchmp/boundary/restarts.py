@@ -114,6 +114,8 @@ class Restarts:
             iterator = bindings[0].value
         if isinstance(iterator, ast.Call) and last_name(iterator.func) == "iter" and len(iterator.args) == 1:
             return _Taken(call, iterator.args[0])
+        if isinstance(iterator, ast.GeneratorExp) and len(iterator.generators) == 1:
+            return None if iterator.generators[0].ifs else _Taken(call, iterator.generators[0].iter)
         if isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Attribute):
             return _Taken(call, iterator.func.value) if iterator.func.attr == "__iter__" else None
         return None

@@ -8,13 +8,13 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import classes
-from flake8_torchmp.semantics.calls import Frame, has_receiver
+from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, last_name
 from flake8_torchmp.semantics.scopes import Place, Scope
-from flake8_torchmp.semantics.values import External, Instance, Result, Unknown, Value
+from flake8_torchmp.semantics.values import External, Function, Instance, Result, Unknown, Value
 
 from . import random_sources
 from .seeding import Seeds
@@ -79,6 +79,8 @@ class Streams:
             return shared
         if not isinstance(node, ast.Name):
             return None
+        if node.id in worker.scope.module.scope.bindings and node.id not in worker.scope.bindings:
+            return next(filter(None, map(_made, self._given_to_initializers(node.id, worker.scope.module))), None)
         scope = worker.scope.module.scope_of(node)
         for context in self.evaluator.contexts(worker.scope):
             if self._is_run_by_parent(context):
@@ -88,6 +90,21 @@ class Streams:
                 if made is not None:
                     return made
         return None
+
+    def _given_to_initializers(self, name: str, module: Module) -> Iterator[Value]:
+        """What a global of the workers is that an initializer binds to one of its arguments."""
+        crossings = [c for c in self.workers.crossings.of(module) if c.parameter.keyword in ("initializer", "initargs")]
+        for binding in module.scope.bindings[name] if crossings else ():
+            function = module.scope_of(binding.node).enclosing_function()
+            if function is None or not _is_given(binding.value, module):
+                continue
+            place = list(parameters(function.node)).index(last_name(binding.value))  # type: ignore[arg-type]
+            calls = [c.call for c in crossings if any(_is_function(h.value, function) for h in c.hanging)]
+            for crossing in crossings:
+                if crossing.parameter.keyword == "initargs" and any(crossing.call is call for call in calls):
+                    for given in self.evaluator.of(crossing.source):
+                        for _, source in list(self.evaluator.items(given))[place : place + 1]:
+                            yield from self.evaluator.of(source)
 
     def _is_run_by_parent(self, frame: Frame) -> bool:
         """Whether a frame is that of a plain call which no worker makes."""
@@ -144,7 +161,7 @@ class Streams:
                     if change.kind == "attribute" and change.name == name and self._runs(change.node, other):
                         return True
             for binding in other.scope.bindings.get(name, ()):
-                if self._runs(binding.node, other):
+                if self._runs(binding.node, other) and not _is_given(binding.value, other):
                     return True
         return False
 
@@ -256,6 +273,17 @@ class Streams:
                     if is_numpy and not self._runs(node, module):
                         return True
         return False
+
+
+def _is_function(value: Value, scope: Scope) -> bool:
+    return isinstance(value, Function) and value.scope is scope
+
+
+def _is_given(value: ast.expr | None, module: Module) -> bool:
+    """Whether a value is a parameter: what an initializer is given is a copy of the same in each worker."""
+    function = module.scope_of(value).enclosing_function() if isinstance(value, ast.Name) else None
+    bound = function.bindings.get(value.id, ()) if function is not None and isinstance(value, ast.Name) else ()
+    return bool(bound) and all(binding.kind == "parameter" for binding in bound)
 
 
 def _reseedings(name: str, module: Module) -> Iterator[ast.Call]:
