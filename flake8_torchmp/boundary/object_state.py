@@ -50,6 +50,8 @@ NUMBERS = frozenset(
     f"builtins.{name}" for name in "abs bool divmod float int len max min pow round sorted str sum".split()
 )
 """What makes a number, a text or a list of others: nothing that processes share."""
+LAYOUT = frozenset("shape dtype device ndim nbytes itemsize dim numel element_size is_shared stride".split())
+"""What an array or tensor tells of itself, whatever it holds."""
 FILLING = frozenset("heappush heappushpop heapreplace heappop heapify insort insort_left insort_right".split())
 """Functions of heapq and bisect, which change the list that they are given."""
 TENSORS = frozenset(f"torch.{name}" for name in "zeros ones empty full tensor zeros_like ones_like rand randn".split())
@@ -367,8 +369,10 @@ def _unset(fact: Condition, receiver: str) -> str:
 
 
 def _asks_for_none(node: ast.AST) -> bool:
-    """`x.cache is None`, `x.cache[0] = None`: tells nothing of what is in there."""
+    """`x.cache is None`, `x.cache[0] = None`, `x.cache.shape`: tells nothing of what is in there."""
     test = up(node)
+    if isinstance(test, ast.Attribute) and test.attr in LAYOUT:
+        return True
     if isinstance(test, ast.Subscript) and test.value is node:
         return not isinstance(test.ctx, ast.Load)
     return isinstance(test, ast.Compare) and all(
