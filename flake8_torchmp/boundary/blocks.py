@@ -94,13 +94,30 @@ def _fate_of_name(target: ast.Name, call: ast.Call, module: Module, evaluator: E
         elif holder.attr in ("name", "_name"):
             shares_name = True
     if not unlinking:
-        elsewhere = len(_UNLINK.findall(module.data)) > 0 or _is_unlinked_by_users(module, evaluator)
+        elsewhere = _may_be_unlinked_in(module, call, evaluator) or _is_unlinked_by_users(module, evaluator)
         returned = shares_name and _leaves(scope, target.id)
         return "" if (shares_name and elsewhere) or returned or (scope.is_module and elsewhere) else "is never unlinked"
     if scope.is_module or any(_is_sure(node, call, module) for node in unlinking):
         return ""
     first = min(unlinking, key=position)
     return "is unlinked only if nothing fails before" if _may_fail_between(call, first, scope) else ""
+
+
+def _may_be_unlinked_in(module: Module, made: ast.Call, evaluator: Evaluator) -> bool:
+    """Whether a module unlinks anything but blocks that are seen to be made elsewhere."""
+    calls = [call for call in module.calls.get("unlink", ()) if isinstance(call.func, ast.Attribute)]
+    return len(calls) < len(_UNLINK.findall(module.data)) or not all(
+        values and all(_is_other_block(value, made) for value in values)
+        for values in (
+            evaluator.values(call.func.value, evaluator.frame_at(call, module))  # type: ignore[attr-defined]
+            for call in calls
+        )
+    )
+
+
+def _is_other_block(value: Value, made: ast.Call) -> bool:
+    is_made = isinstance(value, Result) and value.name == NAME and value.arguments.get(1, "create") is not None
+    return is_made and isinstance(value, Result) and value.arguments.call is not made
 
 
 def _leaves(scope: Scope, name: str) -> bool:
@@ -150,7 +167,8 @@ def _fate_of_attribute(module: Module, evaluator: Evaluator) -> str:
 
 
 def _is_unlinked_by_users(module: Module, evaluator: Evaluator) -> bool:
-    return any(evaluator.codebase.matches(path, _UNLINK) for path in evaluator.codebase.users([module.path]))
+    users = [path for path in evaluator.codebase.users([module.path]) if path != module.path]
+    return any(evaluator.codebase.matches(path, _UNLINK) for path in users)
 
 
 def unlinked_in(scope: Scope, evaluator: Evaluator) -> Iterator[ast.Call]:

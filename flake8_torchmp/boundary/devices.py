@@ -49,7 +49,8 @@ def _device_given(evaluator: Evaluator, node: ast.Call, name: str, frame: Frame)
     for keyword in node.keywords:
         if keyword.arg in ("device", "map_location"):
             return Source(keyword.value, inner) if name != "device" else None
-    if name == "to" and isinstance(node.func, ast.Attribute) and node.args:
+    is_default = name == "set_default_device" or (name == "device" and isinstance(up(node), ast.withitem))
+    if (is_default or (name == "to" and isinstance(node.func, ast.Attribute))) and node.args:
         return Source(node.args[0], inner)
     is_spread = any(keyword.arg is None for keyword in node.keywords)
     return evaluator.arguments(node, inner).keywords.get("device") if is_spread else None

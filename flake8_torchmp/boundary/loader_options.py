@@ -149,7 +149,7 @@ def _is_set(name: str, value: Value) -> bool:
 
 
 def _is_zero(value: Value) -> bool:
-    return isinstance(value, Constant) and value.value == 0 and value.value is not None
+    return isinstance(value, Constant) and value.value in (0, "0")  # the text, where `int` is asked of it
 
 
 def _place(call: Call, source: Source) -> tuple[ast.AST, Module]:

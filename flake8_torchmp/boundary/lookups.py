@@ -6,7 +6,7 @@ import ast
 
 from flake8_torchmp.semantics.calls import Frame, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.nodes import dotted, last_name
+from flake8_torchmp.semantics.nodes import ancestors, dotted, last_name
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Collection, Constant
 
@@ -46,11 +46,19 @@ def _is_index(node: ast.expr, scope: Scope) -> bool:
 
 
 def _is_asked(table: ast.expr, scope: Scope) -> bool:
-    """Whether a module asks anywhere what is in a table: what it looks up may be chosen by that."""
-    name = last_name(table)
-    return any(
-        isinstance(part, ast.Compare)
-        and any(isinstance(operator, ast.In | ast.NotIn) for operator in part.ops)
-        and any(last_name(other) == name for other in part.comparators)
-        for part in ast.walk(scope.module.tree)
-    )
+    """Whether a test of a module asks anywhere what is in a table: what it looks up may be chosen by that."""
+    for use in scope.module.loads(last_name(table)):
+        child: ast.AST = use
+        for above in ancestors(use):
+            if isinstance(above, ast.Compare) or child in _tests(above):
+                return True
+            if isinstance(above, ast.stmt):
+                break
+            child = above
+    return False
+
+
+def _tests(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.comprehension):
+        return node.ifs
+    return [node.test] if isinstance(node, ast.If | ast.IfExp | ast.While | ast.Assert) else []

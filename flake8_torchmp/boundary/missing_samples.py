@@ -168,6 +168,8 @@ class _Search:
             if self._is_named_tuple(callee):
                 for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
                     yield from self._expression(argument, scope, frame, node, depth)
+                if isinstance(callee, Class) and (left := self._left_none(callee, node)):
+                    yield NoSample(node, scope.module, f"{scope.name}() leaves {left} None")
             elif isinstance(callee, External) and callee.name in GIVING_NOTHING:
                 yield NoSample(node, scope.module, f"{callee.name}() returns None")
             if isinstance(callee, Instance):
@@ -177,6 +179,15 @@ class _Search:
                 inner = self.evaluator.enter(callee, self.evaluator.arguments(node, frame))
                 if inner is not None:
                     yield from self.function(inner.scope, inner, depth + 1)
+
+    def _left_none(self, cls: Class, call: ast.Call) -> str:
+        """A field of a record that a call leaves to its default, which is None."""
+        given = {keyword.arg for keyword in call.keywords}
+        if None in given or any(isinstance(argument, ast.Starred) for argument in call.args):
+            return ""
+        rest = list(classes.fields(self.evaluator, cls).items())[len(call.args) :]
+        nothing = [n for n, (default, _) in rest if isinstance(default, ast.Constant) and default.value is None]
+        return next((name for name in nothing if name not in given), "")
 
     def _is_named_tuple(self, callee: Value) -> bool:
         if isinstance(callee, Class):

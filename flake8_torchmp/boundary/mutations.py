@@ -88,18 +88,20 @@ class Mutations:
                 yield from self._changes(variable, module)
 
     def _by_class_methods(self, variable: Global, definition: Any) -> Iterator[Mutation]:
-        """`cls.size = size` in a class method."""
+        """`cls.size = size` and `cls.names.append(name)` in a class method."""
         module = variable.module
         for method in definition.body:
             if not isinstance(method, ast.FunctionDef) or not is_class_method(method) or method.name.startswith("__"):
                 continue
             scope = module.scopes[method]
             for change in module.changes.get(receiver_name(scope), ()):
-                is_own = change.kind == "attribute" and isinstance(change.target, ast.Name)
-                if not is_own or module.scope_of(change.target).enclosing_function() is not scope:
+                if module.scope_of(change.target).enclosing_function() is not scope:
                     continue
-                if self._is_called_on(variable, method.name, module.scopes[definition]):
-                    yield Mutation(change.node, module, "changed", change.name)
+                if change.kind == "attribute" and isinstance(change.target, ast.Name):
+                    if self._is_called_on(variable, method.name, module.scopes[definition]):
+                        yield Mutation(change.node, module, "changed", change.name)
+                elif change.kind in ("attribute", "item", "method") and (kept := _attribute_of_root(change.target)):
+                    yield Mutation(change.node, module, "changed", kept)
 
     def _is_called_on(self, variable: Global, method: str, owner: Scope) -> bool:
         """Whether a class method works on the class that has it, and not only on those that derive from it."""
@@ -308,3 +310,10 @@ def _is_placeholder(value: ast.expr | None) -> bool:
     if isinstance(value, ast.Dict):
         return not value.keys
     return isinstance(value, ast.Call) and not value.args and dotted(value.func) in ("dict", "list", "set", "tuple")
+
+
+def _attribute_of_root(node: ast.expr) -> str:
+    """`names` of `cls.names[0].text`."""
+    while isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and not isinstance(node.value, ast.Name)):
+        node = node.value
+    return node.attr if isinstance(node, ast.Attribute) else ""

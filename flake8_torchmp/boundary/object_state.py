@@ -50,6 +50,10 @@ NUMBERS = frozenset(
     f"builtins.{name}" for name in "abs bool divmod float int len max min pow round sorted str sum".split()
 )
 """What makes a number, a text or a list of others: nothing that processes share."""
+LAYOUT = frozenset("shape dtype device ndim nbytes itemsize dim numel element_size is_shared stride".split())
+"""What an array or tensor tells of itself, whatever it holds."""
+FILLING = frozenset("heappush heappushpop heapreplace heappop heapify insort insort_left insort_right".split())
+"""Functions of heapq and bisect, which change the list that they are given."""
 TENSORS = frozenset(f"torch.{name}" for name in "zeros ones empty full tensor zeros_like ones_like rand randn".split())
 """The same under fork alone: a spawned process gets a tensor's memory shared."""
 
@@ -91,7 +95,10 @@ class ObjectState:
         if worker.scope.name in ("__init__", "__post_init__"):
             return  # of a dataset that the worker makes for itself
         for change, attribute in self.own_changes(worker.scope):
-            if self.is_plain(receiver, attribute) and not self._is_done_once(change, worker.scope, receiver.cls):
+            is_copied = self.is_plain(receiver, attribute) or (
+                "fork" in worker.methods and change.kind != "attribute" and self._is_own_tensor(receiver, attribute)
+            )
+            if is_copied and not self._is_done_once(change, worker.scope, receiver.cls):
                 is_bound = change.kind == "attribute" and isinstance(change.target, ast.Name)
                 for read, module in self.reads_in_parent(receiver.cls, attribute):
                     if is_bound or not (
@@ -242,6 +249,15 @@ class ObjectState:
                 target = target.value
             if attribute:
                 yield change, attribute
+        for call in (call for name in FILLING if receiver for call in scope.module.calls.get(name, ())):
+            given = call.args[0] if call.args else None
+            is_own = isinstance(given, ast.Attribute) and dotted(given.value) == receiver
+            if (
+                isinstance(given, ast.Attribute)
+                and is_own
+                and scope.module.scope_of(call).enclosing_function() is scope
+            ):
+                yield Change("method", given, call, last_name(call.func), None), given.attr
 
     def is_plain(self, receiver: Instance, attribute: str) -> bool:
         """Whether an attribute holds what is copied to each process: numbers, texts, containers, arrays."""
@@ -261,6 +277,14 @@ class ObjectState:
             or is_made_plain(value)
         ]
         return bool(known) and not any(may_be_shared(value) for value in values)
+
+    def _is_own_tensor(self, receiver: Instance, attribute: str) -> bool:
+        """Whether an attribute holds a tensor that a fork copies; pickling would have moved it to shared memory."""
+        values = list(attributes.stored(self.outline, receiver, attribute, frozenset(("__getitem__", "__iter__"))))
+        is_tensor = bool(values) and all(made_by(value) in TENSORS for value in values)
+        sharing = receiver.cls.scope.module.calls.get("share_memory_", ()) if is_tensor else ()
+        owners = [call.func.value for call in sharing if isinstance(call.func, ast.Attribute)]
+        return is_tensor and all(last_name(owner) != attribute for owner in owners)
 
     def reads_in_parent(self, cls: Class, attribute: str) -> Iterator[tuple[ast.AST, Module]]:
         owners = [item.scope for item in classes.project_classes(self.outline, cls)]
@@ -304,12 +328,19 @@ class ObjectState:
         found: list[Value] = []
         for frame in self.evaluator.contexts(module.scope_of(node)):
             for value in self.evaluator.values(node, self.evaluator.frame_in(module.scope_of(node), frame)):
-                if isinstance(value, Member) and value.name == "dataset" and isinstance(value.owner, Result):
-                    source = value.owner.arguments.get(0, "dataset")
-                    found += self.evaluator.of(source) if source is not None else ()
-                else:
-                    found.append(value)
+                found += self._given(value)
         return found
+
+    def _given(self, value: Value, depth: int = 3) -> list[Value]:
+        """What a loader or subset was made with, for its `dataset`."""
+        if not isinstance(value, Member) or value.name != "dataset" or not depth:
+            return [value]
+        sources = [
+            owner.arguments.get(0, "dataset")
+            for owner in self._given(value.owner, depth - 1)
+            if isinstance(owner, Result)
+        ]
+        return [inner for source in sources if source is not None for inner in self.evaluator.of(source)]
 
 
 def _changed_inside(change: Change, held: str) -> str:
@@ -339,8 +370,10 @@ def _unset(fact: Condition, receiver: str) -> str:
 
 
 def _asks_for_none(node: ast.AST) -> bool:
-    """`x.cache is None`, `x.cache[0] = None`: tells nothing of what is in there."""
+    """`x.cache is None`, `x.cache[0] = None`, `x.cache.shape`: tells nothing of what is in there."""
     test = up(node)
+    if isinstance(test, ast.Attribute) and test.attr in LAYOUT:
+        return True
     if isinstance(test, ast.Subscript) and test.value is node:
         return not isinstance(test.ctx, ast.Load)
     return isinstance(test, ast.Compare) and all(

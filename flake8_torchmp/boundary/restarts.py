@@ -85,7 +85,8 @@ class Restarts:
         for function in module.functions:
             for statement in module.scopes[function].returns:
                 loop = up(statement)
-                if isinstance(loop, ast.For) and statement in loop.body and isinstance(loop.iter, ast.Name):
+                is_named = isinstance(loop, ast.For) and isinstance(loop.iter, ast.Name | ast.Attribute)
+                if isinstance(loop, ast.For) and is_named and statement in loop.body:
                     yield _Taken(loop.iter, loop.iter)  # `for batch in loader: return batch`
 
         for left in _left_at_once(module):
@@ -116,6 +117,8 @@ class Restarts:
             iterator = bindings[0].value
         if isinstance(iterator, ast.Call) and last_name(iterator.func) == "iter" and len(iterator.args) == 1:
             return _Taken(call, iterator.args[0])
+        if isinstance(iterator, ast.GeneratorExp) and len(iterator.generators) == 1:
+            return None if iterator.generators[0].ifs else _Taken(call, iterator.generators[0].iter)
         if isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Attribute):
             return _Taken(call, iterator.func.value) if iterator.func.attr == "__iter__" else None
         return None

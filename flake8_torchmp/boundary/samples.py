@@ -112,9 +112,16 @@ def may_be_collated_in_parent(crossings: Crossings, function: Scope) -> bool:
                     value = value.function if isinstance(value, Method) else value
                     if isinstance(value, Instance):
                         value = classes.find_method(crossings.outline, value.cls, "__call__") or value
-                    if isinstance(value, Function) and value.scope is function:
+                    if isinstance(value, Function) and (value.scope is function or _calls(value.scope, function)):
                         return True
     return False
+
+
+def _calls(caller: Scope, function: Scope) -> bool:
+    """Whether a function calls another one of its module, or of its object, by name."""
+    return function.module is caller.module and any(
+        caller.module.scope_of(call).enclosing_function() is caller for call in caller.module.calls_of(function.name)
+    )
 
 
 def _may_have_none(evaluator: Evaluator, arguments: Arguments) -> bool:

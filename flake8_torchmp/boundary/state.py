@@ -88,8 +88,13 @@ class State:
         """Whether a read is of data that a class itself keeps: `Config.size`."""
         holder = up(read)
         bindings = variable.bindings
-        if not isinstance(holder, ast.Attribute) or len(bindings) != 1 or bindings[0].kind != "class":
+        if not isinstance(holder, ast.Attribute) or len(bindings) != 1 or bindings[0].kind not in ("class", "def"):
             return False
+        if bindings[0].kind == "def":  # `jitter.strength = 0` beside the function
+            own_changes = variable.module.changes.get(variable.name, ())
+            return any(c.kind == "attribute" and c.name == holder.attr for c in own_changes) and self._may_be_set(
+                variable, holder.attr
+            )
         own = variable.module.scopes[bindings[0].node].bindings.get(holder.attr, ())
         is_data = bool(own) and all(b.kind == "assign" and b.value is not None and not _is_code(b.value) for b in own)
         return is_data and self._may_be_set(variable, holder.attr)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import NamedTuple
 
-from flake8_torchmp.semantics.calls import Frame, has_receiver
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, last_name
 from flake8_torchmp.semantics.scopes import Place, Scope
-from flake8_torchmp.semantics.values import External, Instance, Result, Unknown, Value
+from flake8_torchmp.semantics.values import External, Function, Instance, Result, Unknown, Value
 
 from . import random_sources
 from .seeding import Seeds
 from .sharding import Sharding
 from .task_items import frames_of_tasks
+from .worker_taint import Taint
 from .workers import ITERATION_METHODS, MOST_FUNCTIONS, RANKS, TARGETS, WorkerFunction, Workers
 
 
@@ -61,7 +64,7 @@ class Streams:
                 name = last_name(used)
                 if self._is_reseeded(name, scope.module) or self._is_reseeded_at_start(name, user):
                     continue
-                if self._is_for_order(worker):
+                if self._is_for_order(worker) and not self._is_noise_in_part(node, worker):
                     continue
                 yield Draw(node, value.arguments.call, value.arguments.frame.module, ast.unparse(used))
 
@@ -76,6 +79,8 @@ class Streams:
             return shared
         if not isinstance(node, ast.Name):
             return None
+        if node.id in worker.scope.module.scope.bindings and node.id not in worker.scope.bindings:
+            return next(filter(None, map(_made, self._given_to_initializers(node.id, worker.scope.module))), None)
         scope = worker.scope.module.scope_of(node)
         for context in self.evaluator.contexts(worker.scope):
             if self._is_run_by_parent(context):
@@ -85,6 +90,21 @@ class Streams:
                 if made is not None:
                     return made
         return None
+
+    def _given_to_initializers(self, name: str, module: Module) -> Iterator[Value]:
+        """What a global of the workers is that an initializer binds to one of its arguments."""
+        crossings = [c for c in self.workers.crossings.of(module) if c.parameter.keyword in ("initializer", "initargs")]
+        for binding in module.scope.bindings[name] if crossings else ():
+            function = module.scope_of(binding.node).enclosing_function()
+            if function is None or not _is_given(binding.value, module):
+                continue
+            place = list(parameters(function.node)).index(last_name(binding.value))  # type: ignore[arg-type]
+            calls = [c.call for c in crossings if any(_is_function(h.value, function) for h in c.hanging)]
+            for crossing in crossings:
+                if crossing.parameter.keyword == "initargs" and any(crossing.call is call for call in calls):
+                    for given in self.evaluator.of(crossing.source):
+                        for _, source in list(self.evaluator.items(given))[place : place + 1]:
+                            yield from self.evaluator.of(source)
 
     def _is_run_by_parent(self, frame: Frame) -> bool:
         """Whether a frame is that of a plain call which no worker makes."""
@@ -141,7 +161,7 @@ class Streams:
                     if change.kind == "attribute" and change.name == name and self._runs(change.node, other):
                         return True
             for binding in other.scope.bindings.get(name, ()):
-                if self._runs(binding.node, other):
+                if self._runs(binding.node, other) and not _is_given(binding.value, other):
                     return True
         return False
 
@@ -164,6 +184,29 @@ class Streams:
         if not isinstance(receiver, Instance) or not worker.reached_from.endswith(ITERATION_METHODS):
             return False
         return self.sharding.shards(receiver.cls)
+
+    def _is_noise_in_part(self, draw: ast.Call, worker: WorkerFunction) -> bool:
+        """Whether numbers are drawn for each element of the part that a worker has taken already."""
+        if last_name(draw.func) not in random_sources.NOISE or not isinstance(worker.receiver, Instance):
+            return False
+        if any(isinstance(above, ast.Compare | ast.Subscript) for above in _expression_around(draw)):
+            return False  # it chooses
+        iteration = classes.find_method(self.outline, worker.receiver.cls, "__iter__")
+        if iteration is None or not iteration.scope.is_generator:
+            return False
+        taint = Taint(self.sharding, iteration, worker.receiver)
+        scope, module = iteration.scope, iteration.scope.module
+        places: list[ast.AST] = [draw]
+        if worker.scope is not scope:
+            loads = module.loads(worker.scope.name)
+            places = [load for load in loads if module.scope_of(load).enclosing_function() is scope]
+        return bool(places) and all(
+            any(isinstance(above, ast.For) and taint.depends(above.iter) for above in ancestors(place))
+            or any(
+                isinstance(above, ast.Call) and _maps_part(above, place, taint) for above in _expression_around(place)
+            )
+            for place in places
+        )
 
     # global generators
 
@@ -232,6 +275,17 @@ class Streams:
         return False
 
 
+def _is_function(value: Value, scope: Scope) -> bool:
+    return isinstance(value, Function) and value.scope is scope
+
+
+def _is_given(value: ast.expr | None, module: Module) -> bool:
+    """Whether a value is a parameter: what an initializer is given is a copy of the same in each worker."""
+    function = module.scope_of(value).enclosing_function() if isinstance(value, ast.Name) else None
+    bound = function.bindings.get(value.id, ()) if function is not None and isinstance(value, ast.Name) else ()
+    return bool(bound) and all(binding.kind == "parameter" for binding in bound)
+
+
 def _reseedings(name: str, module: Module) -> Iterator[ast.Call]:
     """The calls of a module that seed something of a name."""
     for method in random_sources.RESEEDING:
@@ -249,6 +303,16 @@ def _generators_of(call: ast.Call) -> Iterator[ast.expr]:
     for keyword in call.keywords:
         if keyword.arg in ("generator", "random_state", "rng") and isinstance(keyword.value, ast.Name | ast.Attribute):
             yield keyword.value
+
+
+def _expression_around(node: ast.AST) -> list[ast.AST]:
+    return list(takewhile(lambda above: not isinstance(above, ast.stmt), ancestors(node)))
+
+
+def _maps_part(call: ast.Call, function: ast.AST, taint: Taint) -> bool:
+    """`map(self.add_noise, mine)`"""
+    rest = call.args[1:] if last_name(call.func) == "map" and call.args[:1] == [function] else []
+    return any(map(taint.depends, rest))
 
 
 def _made(value: Value) -> Result | None:

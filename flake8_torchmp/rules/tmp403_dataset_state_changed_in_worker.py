@@ -3,7 +3,7 @@
 ## What happens
 Each worker has its own copy of the dataset. What a sample method counts, appends or sets on `self` stays in that copy
 and ends with the worker; the parent reads what it had itself: a zero, an empty list. There is no error, under any start
-method.
+method. (A tensor on the dataset is copied by a fork alone: pickling moves it to shared memory.)
 
 What a worker learns goes back as part of the sample, or through something shared: a `multiprocessing.Value`, a queue, a
 tensor in shared memory.
