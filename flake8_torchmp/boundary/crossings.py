@@ -111,7 +111,7 @@ class Crossings:
             codebase = self.outline.codebase
             names = (*codebase.derived_names(apis.LOADER_WORDS), *self._own_loaders)
             known = self._may_make_loaders[path] = codebase.matches(path, apis.LOADER_WORDS) or any(
-                codebase.uses(path, name) - {"given"} for name in names
+                name.encode() in codebase.data(path) and codebase.uses(path, name) - {"given"} for name in names
             )
         return known
 

@@ -42,7 +42,7 @@ from . import apis
 from .guards import tells_main
 from .methods import ALL, StartMethods, mp_name
 from .starts import Start, Starts
-from .threads import THREAD_EXECUTORS, THREAD_NAMES, THREAD_POOLS, THREADS, WORDS, ThreadStarts
+from .threads import BEGINNING, THREAD_EXECUTORS, THREAD_NAMES, THREAD_POOLS, THREADS, ThreadStarts
 from .workers import Workers
 
 EVENTS = re.compile(
@@ -282,7 +282,7 @@ class _Threads(Watch):
 
     def __init__(self, threads: ThreadStarts) -> None:
         super().__init__(threads.codebase)
-        self._reach = Reach(threads.codebase, WORDS)
+        self._reach = Reach(threads.codebase, BEGINNING)
         self._threads = threads
 
     def may_count(self, node: ast.AST, module: Module) -> bool:
