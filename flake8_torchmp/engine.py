@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from .cache import Cache
 
 MOST_LOADED = 8_000_000
-"""Bytes of source whose trees are kept at a time."""
+"""Bytes of source whose trees are kept from file to file."""
+
+MOST_FOR_ONE = 20_000_000
+"""Bytes of source whose trees are kept from rule to rule: the rules of one file ask for much the same."""
 
 FEW = 20
 """Fewer files than this are done sooner than processes have started."""
@@ -98,17 +101,21 @@ class Project:
     def findings_from(self, seed: str) -> list[Finding]:
         """What the crossings, worker code and starts of one file lead to, there and in other files."""
         if seed not in self._found:
-            if self.codebase.loaded_bytes > MOST_LOADED:
-                self.model.forget()
-                gc.unfreeze()
-                gc.collect()
+            self._bound_memory(MOST_LOADED)
             self.model.start_afresh()
             module = self.codebase.module(seed)
             self._found[seed] = []
             with _uncollected(), _deep_stack():
                 for rule in asked(self.model.settings) if module is not None else ():
+                    self._bound_memory(MOST_FOR_ONE)
                     self._found[seed] += self._checked(rule, seed)
         return self._found[seed]
+
+    def _bound_memory(self, most: int) -> None:
+        if self.codebase.loaded_bytes > most:
+            self.model.forget()
+            gc.unfreeze()
+            gc.collect()
 
     def _checked(self, rule: Rule, seed: str) -> list[Finding]:
         module = self.codebase.module(seed)

@@ -115,7 +115,7 @@ class Crossings:
             known = self._may_make_loaders[path] = (
                 codebase.matches(path, apis.LOADER_WORDS)
                 or self.aliases.imported_by(path)
-                or any(codebase.uses(path, name) - {"given"} for name in names)
+                or any(name.encode() in codebase.data(path) and codebase.uses(path, name) - {"given"} for name in names)
             )
         return known
 

@@ -134,9 +134,7 @@ class Queues:
         """The queues that a process, or what `spawn` started, was given."""
         if isinstance(process, Result) and mp_name(process.callee) in ("spawn", "start_processes"):
             given = process.arguments.get(1, "args")
-            return (
-                _keys_of(h.value for h in Hangings(self.evaluator).of(given, "value")) if given is not None else set()
-            )
+            return _keys_of(h.value for h in Hangings(self.evaluator).of(given)) if given is not None else set()
         made = isinstance(process, Result) and mp_name(process.callee) in apis.PROCESS_CLASSES
         if not made and not (isinstance(process, Instance) and self.crossings.is_process(process.cls)):
             return set()

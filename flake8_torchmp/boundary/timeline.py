@@ -21,6 +21,7 @@ from flake8_torchmp.semantics.flow import Condition
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import ancestors, body_nodes, last_name, position, up
 from flake8_torchmp.semantics.program_order import Mark, State, Walk, Watch, contradict, runs_once, tests_of
+from flake8_torchmp.semantics.reach import Reach
 from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.spreading import Spreading
 from flake8_torchmp.semantics.values import (
@@ -37,11 +38,19 @@ from flake8_torchmp.semantics.values import (
     Value,
 )
 
-from . import apis, managers, threads
+from . import apis, managers
 from .guards import tells_main
 from .methods import ALL, StartMethods, allows_none, mp_name
 from .starts import Start, Starts
-from .threads import THREAD_EXECUTORS, THREAD_FUNCTIONS, THREAD_NAMES, THREAD_POOLS, THREADS, ThreadStarts
+from .threads import (
+    BEGINNING,
+    THREAD_EXECUTORS,
+    THREAD_FUNCTIONS,
+    THREAD_NAMES,
+    THREAD_POOLS,
+    THREADS,
+    ThreadStarts,
+)
 from .workers import Workers
 
 EVENTS = re.compile(
@@ -75,6 +84,8 @@ ENDING = frozenset("join shutdown terminate close".split())
 LISTENERS = frozenset(("logging.handlers.QueueListener",))
 """Threads whose `stop` waits for their end."""
 MOST_CALLERS = 40
+MOST_STEPS = 30_000
+"""Nodes that all the runs which come to some functions visit: no further run is begun then."""
 
 
 class Moment(NamedTuple):
@@ -97,6 +108,7 @@ class Timeline:
         self.starts = starts
         self.workers = workers
         self._runs: dict[tuple[Place, bool], dict[int, Moment]] = {}
+        self._steps: dict[tuple[Place, bool], int] = {}
         self.threads = _Threads(ThreadStarts(self.outline, self.starts))
         self.all_events = {
             with_loaders: _AllEvents(self.evaluator, self.outline, self.starts, self.workers)
@@ -111,9 +123,13 @@ class Timeline:
     def of(self, scopes: list[Scope]) -> dict[int, Moment]:
         """The moments of all runs that come to some functions, by the node at which they are."""
         found: dict[int, Moment] = {}
-        for root, is_main in self._roots(scopes):
+        steps = 0
+        for root, is_main in sorted(self._roots(scopes), key=_of_function):
+            if steps > MOST_STEPS:
+                break
             for moment in self._run(root, is_main).values():
                 _add(found, moment)
+            steps += self._steps[root.place, is_main]
         return found
 
     def _run(self, root: Scope, is_main: bool) -> dict[int, Moment]:
@@ -122,12 +138,14 @@ class Timeline:
         known = self._runs.get(key)
         if known is None:
             known = self._runs[key] = {}
+            self._steps[key] = 0
             if self.evaluator.codebase.leads_to(root.module.path, PROCESSES):
                 self.starts.start_afresh()
                 run = _Run(self, known, root.module)
                 state = run.module(root.module, frozenset(), is_main=is_main)
                 if root.is_function and not run.has_entered(root):
                     run.function(self.evaluator.frame_of(root), state)
+                self._steps[key] = run.steps
         return known
 
     def _roots(self, scopes: list[Scope]) -> list[tuple[Scope, bool]]:
@@ -213,13 +231,14 @@ class _AllEvents(Watch):
 
     def __init__(self, evaluator: Evaluator, outline: Evaluator, starts: Starts, workers: Workers) -> None:
         super().__init__(evaluator.codebase)
+        self._reach = Reach(evaluator.codebase, EVENTS)
         self.outline = outline
         self.starts = starts
         self.workers = workers
         self._counting = Spreading(self._looked_at, ("", "counts"))
 
     def may_matter_at_import(self, path: str) -> bool:
-        return self.codebase.leads_to(path, EVENTS)
+        return self._reach.comes_by_import(path)
 
     def may_count(self, node: ast.AST, module: Module) -> bool:
         if self.starts.may_matter(node, module):
@@ -285,6 +304,7 @@ class _Threads(Watch):
 
     def __init__(self, threads: ThreadStarts) -> None:
         super().__init__(threads.codebase)
+        self._reach = Reach(threads.codebase, BEGINNING)
         self._threads = threads
 
     def may_count(self, node: ast.AST, module: Module) -> bool:
@@ -294,7 +314,7 @@ class _Threads(Watch):
         return self._threads.may_begin_in(function.scope)
 
     def may_matter_at_import(self, path: str) -> bool:
-        return self.codebase.leads_to(path, threads.WORDS)
+        return self._reach.comes_by_import(path)
 
 
 class _Run(Walk):
@@ -507,6 +527,11 @@ def _is_called_in_turn(frame: Frame) -> bool:
         return False
     bindings = frame.arguments.frame.scope.bindings.get(call.func.id, ())
     return any(binding.kind == "for" for binding in bindings)
+
+
+def _of_function(run: tuple[Scope, bool]) -> bool:
+    """Whether a run begins with a function, which is less sure to be run than a module."""
+    return not run[1]
 
 
 def _may_be_event(callee: Value) -> bool:

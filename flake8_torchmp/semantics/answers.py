@@ -19,7 +19,7 @@ SMALL = 200
 MOST_LARGE = 150
 """Larger answers for one question; a program that needs more is not understood."""
 
-_OF_A_QUESTION = ("_cost", "_large", "_height", "_is_whole", "_cut_at", "_depth", "_memo", "_provisional", "_running")
+_OF_A_QUESTION = tuple("_cost _large _height _is_whole _cut_at _depth _memo _provisional _cut_by _running".split())
 
 
 class Answers:
@@ -45,6 +45,8 @@ class Answers:
         self._depth = 0
         self._memo: dict[Key, Any] = {}
         self._provisional: dict[Key, tuple[Any, int]] = {}
+        self._cut_by: dict[int, list[Key]] = {}
+        """The provisional answers, by the depth of the evaluation that cut them off."""
         self._running: dict[Key, int] = {}
 
     @property
@@ -133,9 +135,12 @@ class Answers:
         if cut_at >= place:
             self._memo[key] = found
             if cut_at == place:
-                self._provisional = {k: v for k, v in self._provisional.items() if v[1] < place}
+                for inner in [depth for depth in self._cut_by if depth >= place]:
+                    for provisional in self._cut_by.pop(inner):
+                        del self._provisional[provisional]
         else:
             self._provisional[key] = (found, cut_at)
+            self._cut_by.setdefault(cut_at, []).append(key)
             self._cut_at = min(cut_at, outer[3])
         return found
 

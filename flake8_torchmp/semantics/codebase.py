@@ -16,7 +16,7 @@ from .module import Module
 
 SKIPPED_FOLDERS = frozenset(("__pycache__", "node_modules", "site-packages", "dist-packages"))
 MOST_BYTES = 100_000_000
-"""Bytes of files that are held at a time; what was found in them is kept."""
+"""Bytes of files that are held; of a larger project, the other files are read whenever they are asked for."""
 MANY_FILES = 100_000
 """A folder with more files than this is no project: the index stops there."""
 
@@ -66,6 +66,7 @@ class Codebase:
         self._given: dict[str, tuple[bytes, ast.Module]] = {}
         self._bytes: dict[str, bytes] = {}
         self._held_bytes = 0
+        self._last_read = ("", b"")
         self._problems: dict[str, str] = {}
         self._sound: set[str] = set()
         """The files that could be parsed."""
@@ -79,6 +80,8 @@ class Codebase:
         self._names: dict[bytes, frozenset[str]] = {}
         self._matches: dict[tuple[str, bytes], bool] = {}
         self._uses: dict[tuple[str, str], frozenset[str]] = {}
+        self._kinds_of_use: dict[frozenset[str], frozenset[str]] = {}
+        """Each set of uses once: many files use many names, in few ways."""
         self._import_edges: dict[str, list[int]] = {}
         self._binds: dict[tuple[str, str], bool] = {}
         self._mentioning: dict[tuple[str, str], list[str]] = {}
@@ -148,15 +151,18 @@ class Codebase:
         if path in self.buffers:
             return self.buffers[path]
         if path not in self._bytes:
-            if self._held_bytes > MOST_BYTES:
-                self._bytes.clear()
-                self._held_bytes = 0
+            if self._last_read[0] == path:
+                return self._last_read[1]
             try:
-                self._bytes[path] = source.read(path)
+                data = source.read(path)
             except source.Unreadable as problem:
-                self._bytes[path] = b""
+                data = b""
                 self._problems[path] = str(problem)
-            self._held_bytes += len(self._bytes[path])
+            if self._held_bytes > MOST_BYTES:
+                self._last_read = (path, data)
+                return data
+            self._bytes[path] = data
+            self._held_bytes += len(data)
         return self._bytes[path]
 
     def problem(self, path: str, *, parses: bool) -> str:
@@ -446,7 +452,8 @@ class Codebase:
         """What a file does with a name, going by its bytes: it may be called, derived from, renamed, changed, given."""
         key = (path, name)
         if key not in self._uses:
-            self._uses[key] = frozenset(self._find_uses(path, name.encode()))
+            found = frozenset(self._find_uses(path, name.encode()))
+            self._uses[key] = self._kinds_of_use.setdefault(found, found)
         return self._uses[key]
 
     def reads(self, path: str, name: str) -> bool:

@@ -84,10 +84,10 @@ def _element_at(evaluator: Evaluator, base: Collection, index: ast.expr, frame: 
     elif isinstance(key, int) and base.kind in ("list", "tuple") and not base.added_items():
         matching = [base.entries[key].source] if -len(base.entries) <= key < len(base.entries) else []
     else:
-        matching = [source for _, source in evaluator.items(base)]
         if isinstance(index, ast.Slice):
             yield base
             return
+        matching = [source for _, source in evaluator.items(base)]
     for source in matching:
         yield from (along(inner, base, key) for inner in evaluator.of(source))
     if not matching:
@@ -183,7 +183,11 @@ def _compare(evaluator: Evaluator, node: ast.Compare, frame: Frame) -> Iterator[
         yield UNKNOWN
         return
     compare = COMPARISONS[type(node.ops[0])]
-    for left in evaluator.values(node.left, frame):
+    lefts = evaluator.values(node.left, frame)
+    if compare not in _IDENTITIES and not any(isinstance(left, Constant) for left in lefts):
+        yield UNKNOWN
+        return
+    for left in lefts:
         for right in evaluator.values(node.comparators[0], frame):
             known = _compared(compare, left, right)
             if known is None:
@@ -251,7 +255,7 @@ def _compared(compare: Callable[[Any, Any], bool], left: Value, right: Value) ->
             return bool(compare(left.value, right.value))
         except TypeError:
             return None
-    if compare in (operator.is_, operator.is_not) and isinstance(right, Constant) and right.value is None:
+    if compare in _IDENTITIES and isinstance(right, Constant) and right.value is None:
         return None if truth_of(left) is None else compare is operator.is_not
     return None
 
@@ -266,6 +270,8 @@ COMPARISONS: dict[type, Callable[[Any, Any], bool]] = {
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
 }
+
+_IDENTITIES = (operator.is_, operator.is_not)
 
 HANDLERS: dict[type, Callable[[Any, Any, Frame], Iterator[Value]]] = {
     ast.Subscript: _subscript,

@@ -103,7 +103,8 @@ class Walk:
         self.tests: list[Condition] = []
         self.caught: list[set[str]] = []
         """What the try statements around catch, those of callers too."""
-        self._steps = 0
+        self.steps = 0
+        """The nodes that it has visited."""
         self._is_main: Module | None = None
         self._imported: set[str] = set()
         self._returns: list[list[State]] = []
@@ -185,7 +186,7 @@ class Walk:
     def _block(self, block: Sequence[ast.stmt], frame: Frame, state: State | None) -> State | None:
         added = len(self.tests)
         for statement in block:
-            if state is None or self._steps > MOST_STEPS:
+            if state is None or self.steps > MOST_STEPS:
                 break
             if not self.watch(state).is_idle(statement, frame.module):
                 state = self._statement(statement, frame, state)
@@ -352,8 +353,8 @@ class Walk:
         return state
 
     def _expression(self, node: ast.AST, frame: Frame, state: State) -> State:
-        self._steps += 1
-        if self._steps > MOST_STEPS or self.watch(state).is_idle(node, frame.module):
+        self.steps += 1
+        if self.steps > MOST_STEPS or self.watch(state).is_idle(node, frame.module):
             return state
         if isinstance(node, COMPREHENSIONS):
             frame = self.evaluator.frame_in(frame.module.scopes[node], frame)

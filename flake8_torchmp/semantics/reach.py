@@ -15,6 +15,12 @@ from flake8_torchmp import source
 if TYPE_CHECKING:
     from .codebase import Codebase
 
+_FUNCTION = re.compile(
+    rb"^([ \t]*)(?:async[ \t]+)?def\b[^\n]*(?:\n(?:\1[ \t)#][^\n]*|[ \t]*(?=\n)))*|^(?:import|from)\b[^\n]*",
+    re.MULTILINE,
+)
+"""What does not run, or calls nothing, when a file is imported."""
+_CALLED = re.compile(rb"\b\w[\w.]*[ \t]*\(|^[ \t]*@[ \t]*[\w.]+", re.MULTILINE)
 _NAMED = re.compile(rb"(\w+)((?:\.\w+)*)")
 
 Name = tuple[str, bytes]
@@ -26,6 +32,8 @@ class Reach:
         self._codebase = codebase
         self._pattern = pattern
         self._known: dict[Name, bool] = {}
+        self._run_by: dict[str, bool] = {}
+        self._imported: dict[str, bool] = {}
 
     def comes_to(self, text: bytes, path: str) -> bool:
         """Whether what some text of a file names, or leads to, matches the pattern."""
@@ -46,6 +54,19 @@ class Reach:
                         pending.append(name)
         self._known.update(dict.fromkeys(pending, False))
         return False
+
+    def comes_by_import(self, path: str) -> bool:
+        """Whether importing a file, and with it all that it imports, comes to what matches the pattern."""
+        if path not in self._imported:
+            self._imported[path] = any(map(self._is_run_by, self._codebase.reachable([path])))
+        return self._imported[path]
+
+    def _is_run_by(self, path: str) -> bool:
+        """Whether what a file calls outside of functions comes to what matches."""
+        if path not in self._run_by:
+            called = set(_CALLED.findall(_FUNCTION.sub(b"", self._codebase.data(path))))
+            self._run_by[path] = bool(called) and self.comes_to(b" ".join(called), path)
+        return self._run_by[path]
 
     def _texts(self, place: Name) -> Iterator[tuple[bytes, str]]:
         """The statements that define a name, or what is imported under it."""
