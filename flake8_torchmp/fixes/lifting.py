@@ -50,6 +50,7 @@ class Lifting:
             self.top = self.outline.early_exit
 
     def change(self, what: str) -> Change:
+        self._refuse_cached()
         self.captures.complete()
         method = self._method_of_capture()
         if method is not None:
@@ -149,6 +150,16 @@ class Lifting:
             return "expression"
         lift.name = self.document.fresh(f"_{name.lstrip('_')}")
         return "assigned"
+
+    def _refuse_cached(self) -> None:
+        """`lru_cache(f)` is looked up by the name of `f`, which another object has."""
+        lift = self.main
+        for use in [lift.node, *(self.outline.references(lift.binding) if lift.binding is not None else ())]:
+            call: Any = self.outline.parents.get(use)
+            if isinstance(call, ast.Call) and use in call.args:
+                made_by = call.func.func if isinstance(call.func, ast.Call) else call.func
+                if last_name(made_by) in ("lru_cache", "cache"):
+                    raise NotFixable("a cached function has to be decorated where it is defined")
 
     def _names(self, lift: Lift) -> list[str]:
         return list(names_for(self.outline, lift.node, self.role, is_task=self.is_direct))

@@ -45,7 +45,7 @@ def names_for(outline: Outline, node: ast.Lambda, role: str, *, is_task: bool = 
         role = _one_of(role)
     candidates = [_by_branch(outline, node), _by_place(outline, node), done, _by_place_around(outline, node), role]
     if called in ROLES and (called != "Lambda" or not done):
-        candidates.insert(0, ROLES[called])
+        candidates = [ROLES[called], *(name for name in candidates if not name.endswith("_step"))]
     for candidate in candidates:
         name = _as_name(candidate)
         if len(name) > 1 and name not in GENERIC:

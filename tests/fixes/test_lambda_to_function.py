@@ -683,6 +683,12 @@ REFUSED = {
 }
 
 
+def test_what_a_cache_keeps_would_not_be_found_by_its_name() -> None:
+    for call in ("functools.lru_cache(9)", "functools.cache"):
+        text = f"import functools\nload = Tiles({call}(lambda k: k + 1))\n"
+        assert "cached function" in reason("lambda_to_function", text, "lambda k: k + 1", **DIRECT)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_would_mean_something_else_is_refused(name: str) -> None:
     at, text = REFUSED[name]
