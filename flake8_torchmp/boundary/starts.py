@@ -50,6 +50,7 @@ START_NAMES = frozenset(
 THREAD_TASKS = frozenset((*apis.POOL_TASKS, *apis.EXECUTOR_TASKS))
 """Methods by which pools and executors of threads call what they are given."""
 COUNTING_NAMES = (START_NAMES | THREAD_TASKS).union(name.rpartition(".")[2] for name in CONSUMING | apis.RUNNERS)
+PROPERTY = re.compile(rb"property\b[^\n]*\n\s*def (\w+)")
 
 
 class Start(NamedTuple):
@@ -75,7 +76,7 @@ class Starts:
         self.reach = Reach(evaluator.codebase, apis.STARTS)
         self._inside: dict[int, Start | None] = {}
         self._open: dict[Place, bool] = {}
-        self._properties: dict[str, bool] = {}
+        self._properties: dict[str, frozenset[bytes]] = {}
         self._methods_named: dict[tuple[Place, str], list[Scope]] = {}
         self._can_start = Spreading(self._looked_at, ("", "iterates", "starts"))
         self._makes_loaders: set[str] = set()
@@ -130,14 +131,15 @@ class Starts:
         """Whether a node reads what some file of the project that can start processes defines as a property."""
         if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
             return False
-        known = self._properties.get(node.attr)
+        codebase, name = self.evaluator.codebase, node.attr.encode()
+        return any(name in self._properties_of(path) for path in codebase.definers(node.attr))
+
+    def _properties_of(self, path: str) -> frozenset[bytes]:
+        known = self._properties.get(path)
         if known is None:
             codebase = self.evaluator.codebase
-            defined = re.compile(rb"property\b[^\n]*\n\s*def %s\b" % node.attr.encode())
-            known = self._properties[node.attr] = any(
-                codebase.matches(path, apis.STARTS) and defined.search(codebase.data(path)) is not None
-                for path in codebase.definers(node.attr)
-            )
+            found = PROPERTY.findall(codebase.data(path)) if codebase.matches(path, apis.STARTS) else ()
+            known = self._properties[path] = frozenset(found)
         return known
 
     def _reading(self, node: ast.Attribute, frame: Frame, depth: int) -> Start | None:
