@@ -95,6 +95,11 @@ class Hangings:
         elif isinstance(value, Member):
             if value.name in ("value", "[…]") and isinstance(value.owner, Result) and _is_shared(value.owner):
                 return  # the number in a Value
+            if value.name == "[…]" and qualified(value.owner) == "collections.defaultdict()":
+                for extra in value.owner.added_items():  # an entry knows nothing of the dict's factory
+                    for inner in self.evaluator.of(extra.source):
+                        yield inner, "[…]"
+                return
             if builtin.is_record(value.owner) or (value.name == "[…]" and _is_iterator(value.owner)):
                 return  # a field of it; what has entries is no iterator any more
             if isinstance(value.owner, Result) and value.owner.name.removesuffix("()") in apis.LOADERS:

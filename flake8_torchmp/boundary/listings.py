@@ -186,8 +186,11 @@ class _Flow:
             return self._call(node, parent, place)
         if isinstance(parent, ast.Attribute) and parent.value is node:
             outer = up(parent)
-            if isinstance(outer, ast.Call) and outer.func is parent and parent.attr in ("copy", "tolist", "items"):
-                self._go(outer, place)
+            if isinstance(outer, ast.Call) and outer.func is parent:
+                if parent.attr in ("copy", "tolist", "items"):
+                    self._go(outer, place)
+            elif parent.attr in ("iloc", "values"):
+                self._go(parent, place)
         elif isinstance(parent, ast.comprehension) and parent.iter is node:
             return self._comprehension(parent, place)
         elif isinstance(parent, ast.For | ast.AsyncFor) and parent.iter is node:

@@ -211,6 +211,8 @@ def _copied(evaluator: Evaluator, kind: str, arguments: Arguments) -> Iterator[V
         values = evaluator.of(source)
         lists = [v for v in values if isinstance(v, Collection) and v.kind != "dict"]  # of a dict it takes the keys
         entries += [Entry(None, item) for _, item in together(evaluator, lists)]
+        if any(isinstance(value, Result) and value.name == "builtins.map" for value in values):
+            entries.append(Entry(None, _element(source)))
         complete = complete and len(lists) == len(values) and all(value.complete for value in lists)
     yield Collection(kind, tuple(entries), complete, arguments.call, arguments.frame.module)
 
@@ -235,8 +237,17 @@ def _mapping(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
                 entries.update({key: Entry(key, item) for key, item in evaluator.items(value)})
             else:
                 complete = False
+                entries.update({id(item.node): Entry(None, item) for item in _zipped(evaluator, value)})
     entries.update({name: Entry(name, item) for name, item in arguments.keywords.items()})
     yield Collection("dict", tuple(entries.values()), complete, arguments.call, arguments.frame.module)
+
+
+def _zipped(evaluator: Evaluator, value: Value) -> list[Source]:
+    """The values of `dict(zip(names, files))`."""
+    if not isinstance(value, Result) or value.name != "builtins.zip" or len(value.arguments.positional) != 2:
+        return []
+    source = value.arguments.positional[1]
+    return list(_column(evaluator, source)) or [_element(source)]
 
 
 def as_mapping(evaluator: Evaluator, value: Value, arguments: Arguments) -> Value:
@@ -330,6 +341,11 @@ def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
         for row in range(max(len(column) for column in columns)):
             entries = tuple(Entry(None, column[min(row, len(column) - 1)]) for column in columns)
             yield Collection("tuple", entries, True, entries[0].source.node, module)
+    elif name == "builtins.map" and len(sources) > 1:
+        given = Arguments(value.arguments.call, value.arguments.frame)
+        given.positional = [_element(source) for source in sources[1:]]
+        for function in evaluator.of(sources[0]):
+            yield from evaluator.result(function, given)
     elif name == "builtins.filter" and len(sources) > 1:
         yield from evaluator.elements(evaluator.of(sources[1]))
     elif name == "itertools.repeat" and sources:

@@ -171,7 +171,9 @@ def has_receiver(scope: Scope) -> bool:
 
 
 def receiver_name(scope: Scope) -> str:
-    """`self`, as a method calls it."""
+    """`self`, as a method calls it; nothing for functions, classes and modules."""
+    if not scope.is_function:
+        return ""
     node: Any = scope.node
     names = [*node.args.posonlyargs, *node.args.args]
     return names[0].arg if names and has_receiver(scope) else ""
