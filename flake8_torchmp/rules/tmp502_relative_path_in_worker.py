@@ -64,6 +64,7 @@ if __name__ == "__main__":
 - Paths that come as arguments: those of a dataset are TMP501's, others are not followed to the caller's literal unless
   they are a parameter's default that some caller leaves out.
 - Libraries that open files in their own functions, beyond the usual ones of Python, NumPy, torch, PIL and pandas.
+- `os.walk(".")` and the like: their author means the current folder, whichever it is.
 - Names inside of archives and stores (`archive.open("labels.txt")`) are no paths and are not reported.
 
 ## How to silence it
@@ -90,7 +91,7 @@ from . import rule
 def relative_path_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
         for node, literal in model.paths.opened_in(worker.scope):
-            if _is_spelled_out_by_worker(literal, worker.scope, model):
+            if not _is_current_folder(node, literal) and _is_spelled_out_by_worker(literal, worker.scope, model):
                 message = (
                     f'worker code ({worker.reached_from}) opens the relative path "{literal.text}", which resolves '
                     "against whatever folder the worker is in: join it to an absolute folder"
@@ -112,6 +113,13 @@ def _is_spelled_out_by_worker(literal: Literal, scope: Scope, model: Model) -> b
             return False
     function = literal.module.scope_of(literal.node).enclosing_function()
     return function is None or function is scope or model.workers.runs(function)
+
+
+def _is_current_folder(node: ast.Call, literal: Literal) -> bool:
+    """`os.walk(".")`, and nothing in it that has a name."""
+    parts = [part for given in node.args[:1] for part in ast.walk(given)]
+    named = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+    return all(text.rstrip("/") == "." for text in (literal.text, *named))
 
 
 def _is_class_constant(literal: Literal) -> bool:
