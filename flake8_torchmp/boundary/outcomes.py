@@ -111,6 +111,8 @@ def _asks_nothing(
         return called and holder.attr in (not_asking if is_handle else ADDING)
     if isinstance(holder, ast.Subscript) and isinstance(holder.ctx, ast.Store) and holder.value is use:
         return not is_handle
+    if isinstance(holder, ast.Subscript) and isinstance(holder.ctx, ast.Load):
+        return holder.slice is use if is_handle else _is_looked_up_by_handle(holder, module)
     if isinstance(holder, ast.Call):
         name = last_name(holder.func)
         if name == "len":
@@ -125,6 +127,20 @@ def _asks_nothing(
     if isinstance(holder, ast.comprehension) and holder.iter is use:
         return _loop_asks_nothing(holder.target, up(holder), use, module, evaluator, not_asking)
     return False
+
+
+def _is_looked_up_by_handle(node: ast.Subscript, module: Module) -> bool:
+    """`names[future]`, where the loop goes over `as_completed(names)`."""
+    key = node.slice
+    bindings = module.scope_of(node).bindings.get(key.id, ()) if isinstance(key, ast.Name) else ()
+    return bool(bindings) and all(
+        binding.kind == "for"
+        and any(
+            isinstance(part, ast.Call) and last_name(part.func) == "as_completed"
+            for part in ast.walk(binding.value or binding.node)
+        )
+        for binding in bindings
+    )
 
 
 def _is_wait_forgotten(holder: Any, module: Module, evaluator: Evaluator, not_asking: frozenset[str]) -> bool:

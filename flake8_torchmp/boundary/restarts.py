@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.answers import keep_empty
-from flake8_torchmp.semantics.calls import Arguments
+from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import never_continues, reaching
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name, root_name, up
-from flake8_torchmp.semantics.values import Constant, Instance, Result, Value
+from flake8_torchmp.semantics.values import Constant, Function, Instance, Method, Result, Value
 
 from . import apis
 from .crossings import Crossings
@@ -130,13 +130,21 @@ class Restarts:
         loop = _loop_around(call)
         if loop is not None:
             return _takes_each_time(call, loop) and not self._iterates_loaders(loop, module)
+        return self._is_called_again(call, module)
+
+    def _is_called_again(self, call: ast.expr, module: Module, depth: int = 2) -> bool:
+        """Whether the function around a place is called in a loop, directly or by another function."""
         function = module.scope_of(call).enclosing_function()
         if function is None or _is_occasional(call):
             return False
         for arguments, _ in self.evaluator.callers.of(function):
             if _is_made_alike(arguments.call):
                 return True
-            outer = _loop_around(arguments.call)
+            again, place = arguments.call, arguments.frame.module
+            outer = _loop_around(again)
+            is_passed_on = outer is None and depth > 1 and isinstance(again, ast.Call) and not again.args
+            if is_passed_on and isinstance(again, ast.expr) and self._is_called_again(again, place, depth - 1):
+                return True  # given nothing by which one round could differ from another
             if outer is None or not _takes_each_time(arguments.call, outer) or _changes_with(arguments.call, outer):
                 continue
             if not self._iterates_loaders(outer, arguments.frame.module):
@@ -145,12 +153,24 @@ class Restarts:
 
     def _iterates_loaders(self, loop: Loop, module: Module) -> bool:
         """A loop over epochs, which goes through a whole loader each time."""
-        for node in ast.walk(loop):
-            if isinstance(node, ast.For) and node is not loop and not (_is_part(node.iter) or _ends_at_once(node)):
-                frame = self.evaluator.frame_at(node.iter, module)
+        return self._goes_through_one(loop, self.evaluator.frame_at(loop, module), 2)
+
+    def _goes_through_one(self, block: ast.AST, around: Frame, depth: int) -> bool:
+        """Whether code, or a function of the project that it calls, iterates a loader to its end."""
+        for node in ast.walk(block):
+            if isinstance(node, ast.For) and node is not block and not (_is_part(node.iter) or _ends_at_once(node)):
+                frame = self.evaluator.frame_in(around.module.scope_of(node.iter), around)
                 iterated = [node.iter, *(node.iter.args if isinstance(node.iter, ast.Call) else ())]
-                if any(self._loader(v) for item in iterated for v in self.evaluator.values(item, frame)):
+                is_left = isinstance(node.body[-1], ast.Return)
+                if not is_left and any(self._loader(v) for i in iterated for v in self.evaluator.values(i, frame)):
                     return True
+            elif isinstance(node, ast.Call) and depth:
+                frame = self.evaluator.frame_in(around.module.scope_of(node), around)
+                for callee in self.evaluator.values(node.func, frame):
+                    if isinstance(callee, Function | Method):
+                        inner = self.evaluator.enter(callee, self.evaluator.arguments(node, frame))
+                        if inner is not None and self._goes_through_one(inner.scope.node, inner, depth - 1):
+                            return True
         return False
 
     def _loader(self, value: Value) -> Arguments | None:

@@ -31,6 +31,7 @@ from flake8_torchmp.semantics.values import (
 )
 
 from . import apis, random_sources
+from .alike_arguments import given_to_processes
 from .crossings import Crossing
 from .worker_taint import is_own_dataset
 from .workers import ITERATION_METHODS, WorkerFunction, Workers
@@ -274,7 +275,8 @@ class Seeds:
         if scope is None:
             return False
         if not scope.is_module:
-            return scope.enclosing_function() is not worker.scope or parts[0] in fixed
+            is_around = scope.enclosing_function() is not worker.scope
+            return is_around or (parts[0] in fixed and self._is_left_alone(parts[-1], worker))
         if all(b.kind == "assign" for b in scope.bindings[parts[0]]):
             return parts[-1].endswith("seed") or _is_constant(self.outline, node, module)
         return _is_constant(self.outline, node, module)
@@ -384,6 +386,8 @@ class Seeds:
                     elif not names and isinstance(hanging.value, Function):
                         names = set(_left_out(function))
                     found[function.scope] = found.get(function.scope, frozenset()) | frozenset(names)
+        for target, alike in given_to_processes(self.workers.crossings.of(module)):
+            found[target] = found.get(target, alike) & alike
         return found
 
     def has_company(self, module: Module, target: Scope | None = None, receiver: Value | None = None) -> bool:

@@ -96,6 +96,7 @@ from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.calls import Arguments
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import ancestors, position, statement_of
+from flake8_torchmp.semantics.scopes import Binding
 
 from . import rule
 
@@ -136,6 +137,8 @@ def _is_own(node: ast.AST, variable: Global, worker: WorkerFunction, model: Mode
         return False
     if any(isinstance(part, ast.Name) and part.id == variable.name for part in ast.walk(binding.value)):
         return False
+    if any(other is not binding and _is_bound_by_parent(other, variable, model) for other in variable.bindings):
+        return True
     callers = [arguments for arguments, _ in model.evaluator.callers.of(worker.scope)]
     return any(
         model.state.phase(caller.call, caller.frame.module) == "parent"
@@ -143,6 +146,12 @@ def _is_own(node: ast.AST, variable: Global, worker: WorkerFunction, model: Mode
         and not ((around := caller.frame.scope.enclosing_function()) is not None and model.workers.runs(around))
         for caller in callers
     )
+
+
+def _is_bound_by_parent(binding: Binding, variable: Global, model: Model) -> bool:
+    """Whether a function of the parent binds it: what the parent reads is its own."""
+    function = variable.module.scope_of(binding.node).enclosing_function()
+    return function is not None and not model.workers.runs(function) and model.state.phase_of(function) == "parent"
 
 
 def _is_handed_over(caller: Arguments, model: Model) -> bool:
