@@ -25,8 +25,8 @@ THREAD_POOLS = frozenset(
 THREAD_NAMES = ("Thread", "Timer", "QueueListener", "ThreadPoolExecutor", "ThreadPool", "Pool")
 THREAD_EXECUTORS = frozenset(("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor"))
 WORDS = re.compile(rb"[tT]hread|\bTimer\b|QueueListener|Executor|\bdummy\b")
-BEGINNING = re.compile(rb"Thread|\bTimer\b|QueueListener|Executor|\bdummy\b")
-"""The names of what makes threads: a lock of `threading` is none."""
+BEGINNING = re.compile(rb"Thread|\bTimer\b|QueueListener|Executor|multiprocessing[. ]dummy")
+"""The names of what makes threads, which a lock of `threading` does not."""
 
 _BEGINNING = frozenset(apis.EXECUTOR_TASKS) | {"start", "run_in_executor"}
 """Methods that start a thread, or processes of an executor, which are there from then on."""

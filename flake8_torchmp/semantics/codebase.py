@@ -467,6 +467,8 @@ class Codebase:
         data = self.data(path)
         is_given = False
         for place in source.places(word, data):
+            if data[max(0, place - 6) : place].endswith((b"def ", b"class ")):
+                continue
             after = data[place + len(word) : place + len(word) + 80].lstrip()
             before = data[max(0, place - 300) : place]
             if after.startswith(b"(") or before.rstrip(_DOTTED).endswith(b"@"):
@@ -483,12 +485,10 @@ class Codebase:
                 yield "derived"
 
     def _may_be_read(self, path: str, place: int, length: int) -> bool:
-        """Whether a word stands neither in an import statement, nor behind `def` or `class`, nor alone in quotes."""
+        """Whether a word stands neither in an import statement nor alone in quotes."""
         data = self.data(path)
         before = data[place - 1 : place]
         if before in (b'"', b"'") and data[place + length : place + length + 1] == before:
-            return False
-        if data[max(0, place - 6) : place].rstrip(b" ").endswith((b"def", b"class")):
             return False
         if path not in self._import_edges:
             self._import_edges[path] = [edge for match in _IMPORT.finditer(data) for edge in match.span()]

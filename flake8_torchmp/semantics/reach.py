@@ -15,8 +15,10 @@ from flake8_torchmp import source
 if TYPE_CHECKING:
     from .codebase import Codebase
 
+_TEXT = re.compile(rb"\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 _FUNCTION = re.compile(
-    rb"^([ \t]*)(?:async[ \t]+)?def\b[^\n]*(?:\n(?:\1[ \t)#][^\n]*|[ \t]*(?=\n)))*|^(?:import|from)\b[^\n]*",
+    rb"^([ \t]*)(?:async[ \t]+)?def\b[^\n]*(?:\n(?:\1[ \t)#][^\n]*|[ \t]*(?=\n)))*"
+    rb"|^(?:import|from|[ \t]*class)\b[^\n]*",
     re.MULTILINE,
 )
 """What does not run, or calls nothing, when a file is imported."""
@@ -64,7 +66,8 @@ class Reach:
     def _is_run_by(self, path: str) -> bool:
         """Whether what a file calls outside of functions comes to what matches."""
         if path not in self._run_by:
-            called = set(_CALLED.findall(_FUNCTION.sub(b"", self._codebase.data(path))))
+            run = _FUNCTION.sub(b"", _TEXT.sub(b"''", self._codebase.data(path)))
+            called = set(_CALLED.findall(run))
             self._run_by[path] = bool(called) and self.comes_to(b" ".join(called), path)
         return self._run_by[path]
 
