@@ -13,6 +13,7 @@ from flake8_torchmp import source
 
 from .mentions import Mentions
 from .module import Module
+from .reach import run_at_import
 
 SKIPPED_FOLDERS = frozenset(("__pycache__", "node_modules", "site-packages", "dist-packages"))
 MOST_BYTES = 100_000_000
@@ -288,11 +289,15 @@ class Codebase:
     def imports(self, path: str) -> tuple[str, ...]:
         """The files of the project that a file imports, by a scan of its bytes."""
         if path not in self._imports:
-            self._imports[path] = tuple(dict.fromkeys(self._scan_imports(path)))
+            self._imports[path] = tuple(dict.fromkeys(self._scan_imports(path, self.data(path))))
         return self._imports[path]
 
-    def _scan_imports(self, path: str) -> Iterator[str]:
-        for origin, names, plain in _IMPORT.findall(self.data(path)):
+    def imports_at_once(self, path: str) -> tuple[str, ...]:
+        """Those of them that importing the file runs."""
+        return tuple(dict.fromkeys(self._scan_imports(path, run_at_import(self.data(path)))))
+
+    def _scan_imports(self, path: str, data: bytes) -> Iterator[str]:
+        for origin, names, plain in _IMPORT.findall(data):
             if plain:
                 for part in plain.split(b","):
                     words = part.split()
