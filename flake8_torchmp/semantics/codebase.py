@@ -76,6 +76,7 @@ class Codebase:
         self._folders: set[str] = set()
         self._tops: dict[str, list[str]] = {}
         self._imports: dict[str, tuple[str, ...]] = {}
+        self._imports_at_once: dict[str, tuple[str, ...]] = {}
         self._imported_names: dict[str, dict[bytes, list[tuple[bytes, bytes]]]] = {}
         self._derived: dict[bytes, dict[str, frozenset[str]]] = {}
         self._names: dict[bytes, frozenset[str]] = {}
@@ -294,7 +295,10 @@ class Codebase:
 
     def imports_at_once(self, path: str) -> tuple[str, ...]:
         """Those of them that importing the file runs."""
-        return tuple(dict.fromkeys(self._scan_imports(path, run_at_import(self.data(path)))))
+        if path not in self._imports_at_once:
+            found = self._scan_imports(path, run_at_import(self.data(path)))
+            self._imports_at_once[path] = tuple(dict.fromkeys(found))
+        return self._imports_at_once[path]
 
     def _scan_imports(self, path: str, data: bytes) -> Iterator[str]:
         for origin, names, plain in _IMPORT.findall(data):
