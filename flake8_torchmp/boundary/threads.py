@@ -34,8 +34,8 @@ THREAD_NAMES = (
 )
 THREAD_EXECUTORS = apis.THREAD_EXECUTORS
 WORDS = re.compile(rb"[tT]hread|\bTimer\b|QueueListener|Executor|\bdummy\b")
-BEGINNING = re.compile(rb"Thread|_thread\b|\bTimer\b|QueueListener|Executor|\bdummy\b")
-"""The names of what makes threads: a lock of `threading` is none."""
+BEGINNING = re.compile(rb"Thread|_thread\b|\bTimer\b|QueueListener|Executor|multiprocessing[. ]dummy")
+"""The names of what makes threads, which a lock of `threading` does not."""
 
 _BEGINNING = frozenset(apis.EXECUTOR_TASKS) | {"start", "run_in_executor"}
 """Methods that start a thread, or processes of an executor, which are there from then on."""

@@ -240,6 +240,9 @@ class _AllEvents(Watch):
     def may_matter_at_import(self, path: str) -> bool:
         return self._reach.comes_by_import(path)
 
+    def is_run_by(self, path: str) -> bool:
+        return self._reach.is_run_by(path)
+
     def may_count(self, node: ast.AST, module: Module) -> bool:
         if self.starts.may_matter(node, module):
             return True
@@ -315,6 +318,9 @@ class _Threads(Watch):
 
     def may_matter_at_import(self, path: str) -> bool:
         return self._reach.comes_by_import(path)
+
+    def is_run_by(self, path: str) -> bool:
+        return self._reach.is_run_by(path)
 
 
 class _Run(Walk):

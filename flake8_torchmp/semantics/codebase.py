@@ -13,6 +13,7 @@ from flake8_torchmp import source
 
 from .mentions import Mentions
 from .module import Module
+from .reach import run_at_import
 
 SKIPPED_FOLDERS = frozenset(("__pycache__", "node_modules", "site-packages", "dist-packages"))
 MOST_BYTES = 100_000_000
@@ -75,6 +76,7 @@ class Codebase:
         self._folders: set[str] = set()
         self._tops: dict[str, list[str]] = {}
         self._imports: dict[str, tuple[str, ...]] = {}
+        self._imports_at_once: dict[str, tuple[str, ...]] = {}
         self._imported_names: dict[str, dict[bytes, list[tuple[bytes, bytes]]]] = {}
         self._derived: dict[bytes, dict[str, frozenset[str]]] = {}
         self._names: dict[bytes, frozenset[str]] = {}
@@ -291,11 +293,18 @@ class Codebase:
     def imports(self, path: str) -> tuple[str, ...]:
         """The files of the project that a file imports, by a scan of its bytes."""
         if path not in self._imports:
-            self._imports[path] = tuple(dict.fromkeys(self._scan_imports(path)))
+            self._imports[path] = tuple(dict.fromkeys(self._scan_imports(path, self.data(path))))
         return self._imports[path]
 
-    def _scan_imports(self, path: str) -> Iterator[str]:
-        for origin, names, plain in _IMPORT.findall(self.data(path)):
+    def imports_at_once(self, path: str) -> tuple[str, ...]:
+        """Those of them that importing the file runs."""
+        if path not in self._imports_at_once:
+            found = self._scan_imports(path, run_at_import(self.data(path)))
+            self._imports_at_once[path] = tuple(dict.fromkeys(found))
+        return self._imports_at_once[path]
+
+    def _scan_imports(self, path: str, data: bytes) -> Iterator[str]:
+        for origin, names, plain in _IMPORT.findall(data):
             if plain:
                 for part in plain.split(b","):
                     words = part.split()
@@ -470,6 +479,8 @@ class Codebase:
         data = self.data(path)
         is_given = False
         for place in source.places(word, data):
+            if data[max(0, place - 6) : place].endswith((b"def ", b"class ")):
+                continue
             after = data[place + len(word) : place + len(word) + 80].lstrip()
             before = data[max(0, place - 300) : place]
             if after.startswith(b"(") or before.rstrip(_DOTTED).endswith(b"@"):
@@ -486,12 +497,10 @@ class Codebase:
                 yield "derived"
 
     def _may_be_read(self, path: str, place: int, length: int) -> bool:
-        """Whether a word stands neither in an import statement, nor behind `def` or `class`, nor alone in quotes."""
+        """Whether a word stands neither in an import statement nor alone in quotes."""
         data = self.data(path)
         before = data[place - 1 : place]
         if before in (b'"', b"'") and data[place + length : place + length + 1] == before:
-            return False
-        if data[max(0, place - 6) : place].rstrip(b" ").endswith((b"def", b"class")):
             return False
         if path not in self._import_edges:
             self._import_edges[path] = [edge for match in _IMPORT.finditer(data) for edge in match.span()]

@@ -74,6 +74,11 @@ class Watch:
         raise NotImplementedError
 
     def may_matter_at_import(self, path: str) -> bool:
+        """Whether importing a file, with all that it imports, can be an event."""
+        raise NotImplementedError
+
+    def is_run_by(self, path: str) -> bool:
+        """Whether what a file itself calls when it is imported can be one."""
         raise NotImplementedError
 
     def is_idle(self, node: ast.AST, module: Module) -> bool:
@@ -339,12 +344,19 @@ class Walk:
 
     def _import(self, node: ast.Import | ast.ImportFrom, module: Module, state: State) -> State:
         codebase = self.evaluator.codebase
-        for path in imported_files(codebase, node, module):
+        pending = imported_files(codebase, node, module)
+        while pending:
+            path = pending.pop(0)
             if path in self._imported:
                 continue
-            other = codebase.module(path) if self.watch(state).may_matter_at_import(path) else None
-            if other is None:
+            watch = self.watch(state)
+            if not watch.may_matter_at_import(path):
                 self._imported.update(codebase.reachable([path]))  # nothing happens when it is imported again
+                continue
+            other = codebase.module(path) if watch.is_run_by(path) else None
+            if other is None:
+                self._imported.add(path)
+                pending = [*codebase.imports_at_once(path), *pending]
                 continue
             outer = self._returns, self._loops, self._tries, self.tests
             self._returns, self._loops, self._tries, self.tests = [], [], [], []

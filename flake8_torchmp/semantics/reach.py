@@ -15,11 +15,9 @@ from flake8_torchmp import source
 if TYPE_CHECKING:
     from .codebase import Codebase
 
-_FUNCTION = re.compile(
-    rb"^([ \t]*)(?:async[ \t]+)?def\b[^\n]*(?:\n(?:\1[ \t)#][^\n]*|[ \t]*(?=\n)))*|^(?:import|from)\b[^\n]*",
-    re.MULTILINE,
-)
-"""What does not run, or calls nothing, when a file is imported."""
+_FUNCTION = re.compile(rb"^([ \t]*)(?:async[ \t]+)?def\b[^\n]*(?:\n(?:\1[ \t)#][^\n]*|[ \t]*(?=\n)))*", re.MULTILINE)
+_HEADER = re.compile(rb"^(?:import|from|[ \t]*class)\b[^\n]*", re.MULTILINE)
+"""Statements that call nothing, though they may look so."""
 _CALLED = re.compile(rb"\b\w[\w.]*[ \t]*\(|^[ \t]*@[ \t]*[\w.]+", re.MULTILINE)
 _NAMED = re.compile(rb"(\w+)((?:\.\w+)*)")
 
@@ -58,13 +56,13 @@ class Reach:
     def comes_by_import(self, path: str) -> bool:
         """Whether importing a file, and with it all that it imports, comes to what matches the pattern."""
         if path not in self._imported:
-            self._imported[path] = any(map(self._is_run_by, self._codebase.reachable([path])))
+            self._imported[path] = any(map(self.is_run_by, self._codebase.reachable([path])))
         return self._imported[path]
 
-    def _is_run_by(self, path: str) -> bool:
+    def is_run_by(self, path: str) -> bool:
         """Whether what a file calls outside of functions comes to what matches."""
         if path not in self._run_by:
-            called = set(_CALLED.findall(_FUNCTION.sub(b"", self._codebase.data(path))))
+            called = set(_CALLED.findall(_HEADER.sub(b"", run_at_import(self._codebase.data(path)))))
             self._run_by[path] = bool(called) and self.comes_to(b" ".join(called), path)
         return self._run_by[path]
 
@@ -100,3 +98,11 @@ class Reach:
             for name in names:
                 if name in known[0] or name in known[1] or (name and b"*" in known[1]):
                     yield other, name
+
+
+def run_at_import(data: bytes) -> bytes:
+    """What of a file runs when it is imported: no functions, and no texts, which may look like code."""
+    for quotes in (b'"""', b"'''"):
+        if quotes in data:
+            data = b"0".join(data.split(quotes)[::2])
+    return _FUNCTION.sub(b"", data)
