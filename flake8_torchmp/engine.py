@@ -96,7 +96,7 @@ class Project:
     def _starts_elsewhere(self, path: str) -> bool:
         """Whether a file calls something of the project at module level that may start processes."""
         called = set(_CALLED.findall(_ASIDE.sub(b"", self.codebase.data(path))))
-        return bool(called) and self.model.starts.reach.comes_to(b" ".join(called), path)
+        return bool(called) and self.model.starts.possible.reach.comes_to(b" ".join(called), path)
 
     def findings_from(self, seed: str) -> list[Finding]:
         """What the crossings, worker code and starts of one file lead to, there and in other files."""

@@ -89,7 +89,7 @@ class ThreadStarts:
         for callee in self._outline.values(call.func, self._outline.frame_at(call, module)):
             if is_named and _may_begin(callee):
                 return True, []
-            function = self._starts.function_of(callee)
+            function = self._starts.possible.function_of(callee)
             if function is not None:
                 called.append(function.scope)
             elif isinstance(callee, Unknown):

@@ -244,7 +244,7 @@ class _AllEvents(Watch):
         return self._reach.is_run_by(path)
 
     def may_count(self, node: ast.AST, module: Module) -> bool:
-        if self.starts.may_matter(node, module):
+        if self.starts.possible.may_matter(node, module):
             return True
         frame = self.outline.frame_at(node, module)
         if isinstance(node, ast.With | ast.AsyncWith):
@@ -259,7 +259,7 @@ class _AllEvents(Watch):
                     return True
             if is_named and _may_be_event(callee):
                 return True
-            function = self.starts.function_of(callee)
+            function = self.starts.possible.function_of(callee)
             if function is not None and self.may_matter(function):
                 return True
             if isinstance(callee, Class) and self._makes_something(callee):
@@ -274,7 +274,7 @@ class _AllEvents(Watch):
         return bool(self._counting.of(function.scope))
 
     def _looked_at(self, scope: Scope) -> tuple[str, Iterable[Scope]]:
-        if self.starts.can_start(scope, self.starts.has_loaders(scope.module)) or any(
+        if self.starts.possible.can_start(scope, self.starts.possible.has_loaders(scope.module)) or any(
             isinstance(node, ast.Call) and self._may_be_event(node, scope.module) for node in body_nodes(scope.node)
         ):
             return "counts", ()
@@ -328,7 +328,7 @@ class _Run(Walk):
         super().__init__(timeline.evaluator)
         self.timeline = timeline
         self.moments = moments
-        self._all_events = timeline.all_events[timeline.starts.look_from(root)]
+        self._all_events = timeline.all_events[timeline.starts.possible.look_from(root)]
         self._sets_method = timeline.evaluator.codebase.leads_to(root.path, SETTING)
         self.threads: dict[int, Value] = {}
         """The threads that were started, by their keys."""

@@ -167,7 +167,7 @@ def _is_called_from_a_list(functions: set[int], module: Module, model: Model) ->
             if not CATCHING.isdisjoint(caught_around(node)):
                 continue
             for value in model.evaluator.values(called, model.evaluator.frame_at(node, place)):
-                function = model.starts.function_of(value)
+                function = model.starts.possible.function_of(value)
                 if function is not None and id(function.scope) in functions:
                     return True
     return False

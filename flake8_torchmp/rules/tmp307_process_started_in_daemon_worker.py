@@ -87,7 +87,7 @@ def process_started_in_daemon_worker(module: Module, model: Model) -> Iterator[F
     for worker in model.workers.of(module):
         if not worker.is_daemon or worker.calls_away > FARTHEST:
             continue
-        if model.starts.can_start(worker.scope, True) and not _frees_itself(worker):
+        if model.starts.possible.can_start(worker.scope, True) and not _frees_itself(worker):
             for start in _starts(worker, model):
                 message = (
                     f"{start.text} in a worker ({worker.reached_from}) that is daemonic and may have no children: "
@@ -102,7 +102,7 @@ def _starts(worker: WorkerFunction, model: Model) -> Iterator[Start]:
     assert isinstance(scope.node, FUNCTIONS)
     said: set[ast.AST] = set()
     for node in body_nodes(scope.node, nested=False):
-        if not model.starts.may_matter(node, scope.module):
+        if not model.starts.possible.may_matter(node, scope.module):
             continue
         evaluator.steps = 0
         inner = evaluator.frame_in(scope.module.scope_of(node), frame)
