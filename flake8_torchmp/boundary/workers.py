@@ -91,6 +91,7 @@ class Workers:
         self.datasets = datasets
         self.named = named
         self._of: dict[str, list[WorkerFunction]] = {}
+        self._files_of_roots: dict[str, frozenset[str]] = {}
         self._kinds: dict[Place, frozenset[str]] = {}
         self._kinds_by_user: dict[str, dict[str, dict[Place, set[str]]]] = {}
         self._callees: dict[tuple[int, int], list[tuple[Function, Value | None]]] = {}
@@ -186,7 +187,10 @@ class Workers:
         """Whether worker code is the program itself, which each rank runs whole: far from where ranks are started."""
         if worker.kind not in RANKS or worker.scope.module is module or not self.train_together(module):
             return False
-        return all(root.function.scope.module is not worker.scope.module for root in self.roots(module))
+        if module.path not in self._files_of_roots:
+            files = frozenset(root.function.scope.module.path for root in self.roots(module))
+            self._files_of_roots[module.path] = files
+        return worker.scope.module.path not in self._files_of_roots[module.path]
 
     def sets_up(self, scope: Scope) -> bool:
         """Whether a function prepares each worker: an initializer, or called by one."""
