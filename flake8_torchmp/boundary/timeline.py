@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.answers import keep_empty
-from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import ancestors, body_nodes, last_name, position, up
 from flake8_torchmp.semantics.program_order import Mark, State, Walk, Watch, contradict, runs_once, tests_of
-from flake8_torchmp.semantics.reach import Reach
 from flake8_torchmp.semantics.scopes import Place, Scope
-from flake8_torchmp.semantics.spreading import Spreading
 from flake8_torchmp.semantics.values import (
     Class,
     Constant,
@@ -31,19 +28,17 @@ from flake8_torchmp.semantics.values import (
     Function,
     Instance,
     Member,
-    Partial,
     Result,
-    Text,
     Unknown,
     Value,
 )
 
 from . import apis, managers
+from .events import FIXING, AllEvents, OnlyThreads
 from .guards import tells_main
 from .methods import ALL, StartMethods, allows_none, mp_name
 from .starts import Start, Starts
 from .threads import (
-    BEGINNING,
     THREAD_EXECUTORS,
     THREAD_FUNCTIONS,
     THREAD_NAMES,
@@ -53,24 +48,10 @@ from .threads import (
 )
 from .workers import Workers
 
-EVENTS = re.compile(
-    rb"start_method|get_context|multiprocessing|\bProcess|\bPool\b|Executor|\bThread|\bTimer\b|[Ll]oader|\.spawn\b"
-)
 SETTING = re.compile(rb"set_start_method")
 MAIN = re.compile(rb"__main__")
-MAKING = re.compile(rb"factory\s*=|Manager\b")
 PROCESSES = re.compile(rb"multiprocessing|\bProcess|Loader|\.spawn\b|\bTrainer\b")
 QUEUES = frozenset(("queue.Queue", "queue.LifoQueue", "queue.PriorityQueue"))
-FIXING = apis.PRIMITIVES | {"Pool", "Manager", "get_context"}
-"""What fixes the default context when the default context makes it."""
-COUNTED = FIXING | frozenset(("set_start_method", "get_start_method", "spawn", "start_processes"))
-COUNTED_OF_LIBRARIES = THREAD_POOLS | THREAD_FUNCTIONS | managers.CLASSES | apis.EXECUTORS
-NAMES = (
-    COUNTED
-    | frozenset("start stop submit map join shutdown terminate close run_in_executor".split())
-    | frozenset(name.rpartition(".")[2] for name in COUNTED_OF_LIBRARIES)
-)
-"""The last names of all that counts when it is called."""
 WAITING = frozenset(
     "get recv wait sleep acquire accept poll select serve_forever run_forever join iter result communicate listen "
     "input readline count cycle".split()
@@ -109,9 +90,9 @@ class Timeline:
         self.workers = workers
         self._runs: dict[tuple[Place, bool], dict[int, Moment]] = {}
         self._steps: dict[tuple[Place, bool], int] = {}
-        self.threads = _Threads(ThreadStarts(self.outline, self.starts))
+        self.threads = OnlyThreads(ThreadStarts(self.outline, self.starts))
         self.all_events = {
-            with_loaders: _AllEvents(self.evaluator, self.outline, self.starts, self.workers)
+            with_loaders: AllEvents(self.evaluator, self.outline, self.starts, self.workers)
             for with_loaders in (False, True)
         }
 
@@ -224,103 +205,6 @@ class Timeline:
             if any(last_name(base) in module.names_of("Thread") for base in node.bases):
                 for _, arguments in self.evaluator.callers.constructions(scope):
                     yield arguments.frame.scope
-
-
-class _AllEvents(Watch):
-    """Looks out for all that is a mark or a moment."""
-
-    def __init__(self, evaluator: Evaluator, outline: Evaluator, starts: Starts, workers: Workers) -> None:
-        super().__init__(evaluator.codebase)
-        self._reach = Reach(evaluator.codebase, EVENTS)
-        self.outline = outline
-        self.starts = starts
-        self.workers = workers
-        self._counting = Spreading(self._looked_at, ("", "counts"))
-
-    def may_matter_at_import(self, path: str) -> bool:
-        return self._reach.comes_by_import(path)
-
-    def is_run_by(self, path: str) -> bool:
-        return self._reach.is_run_by(path)
-
-    def may_count(self, node: ast.AST, module: Module) -> bool:
-        if self.starts.possible.may_matter(node, module):
-            return True
-        frame = self.outline.frame_at(node, module)
-        if isinstance(node, ast.With | ast.AsyncWith):
-            return any(_may_end(v) for item in node.items for v in self.outline.values(item.context_expr, frame))
-        if not isinstance(node, ast.Call):
-            return False
-        is_named = last_name(node.func) in module.all_names_of(NAMES)
-        for callee in self.outline.values(node.func, frame):
-            if isinstance(callee, Unknown):
-                attribute = node.func if isinstance(node.func, ast.Attribute) else None
-                if attribute is None or is_named or self.codebase.may_define(attribute.attr):
-                    return True
-            if is_named and _may_be_event(callee):
-                return True
-            function = self.starts.possible.function_of(callee)
-            if function is not None and self.may_matter(function):
-                return True
-            if isinstance(callee, Class) and self._makes_something(callee):
-                return True
-        return False
-
-    def _makes_something(self, cls: Class) -> bool:
-        """Whether making an object counts: of a manager, or of a record whose fields' defaults are made by calls."""
-        return managers.is_class(self.outline, cls) or attributes.has_factories(self.outline, cls)
-
-    def may_matter(self, function: Function) -> bool:
-        return bool(self._counting.of(function.scope))
-
-    def _looked_at(self, scope: Scope) -> tuple[str, Iterable[Scope]]:
-        if self.starts.possible.can_start(scope, self.starts.possible.has_loaders(scope.module)) or any(
-            isinstance(node, ast.Call) and self._may_be_event(node, scope.module) for node in body_nodes(scope.node)
-        ):
-            return "counts", ()
-        if self._makes_records(scope):
-            return "counts", ()
-        return "", [callee.scope for callee, _ in self.workers.callees(scope, None)]
-
-    def _may_be_event(self, call: ast.Call, module: Module) -> bool:
-        """Whether a call itself may count, going by names and then by definitions."""
-        if last_name(call.func) not in module.all_names_of(NAMES):
-            return False
-        callees = self.outline.values(call.func, self.outline.frame_at(call, module))
-        return any(isinstance(callee, Unknown) or _may_be_event(callee) for callee in callees)
-
-    def _makes_records(self, scope: Scope) -> bool:
-        """Whether a function makes managers, or objects whose fields' defaults are made by calls."""
-        module = scope.module
-        if not self.codebase.leads_to(module.path, MAKING):
-            return False
-        return any(
-            isinstance(value, Class) and self._makes_something(value)
-            for node in body_nodes(scope.node)
-            if isinstance(node, ast.Call) and may_run_project(self.outline, node.func, module)
-            for value in self.outline.values(node.func, self.outline.frame_at(node, module))
-        )
-
-
-class _Threads(Watch):
-    """Looks out for threads alone: until there is one, and where no start method is set, nothing else matters."""
-
-    def __init__(self, threads: ThreadStarts) -> None:
-        super().__init__(threads.codebase)
-        self._reach = Reach(threads.codebase, BEGINNING)
-        self._threads = threads
-
-    def may_count(self, node: ast.AST, module: Module) -> bool:
-        return self._threads.may_matter(node, module)
-
-    def may_matter(self, function: Function) -> bool:
-        return self._threads.may_begin_in(function.scope)
-
-    def may_matter_at_import(self, path: str) -> bool:
-        return self._reach.comes_by_import(path)
-
-    def is_run_by(self, path: str) -> bool:
-        return self._reach.is_run_by(path)
 
 
 class _Run(Walk):
@@ -538,22 +422,6 @@ def _is_called_in_turn(frame: Frame) -> bool:
 def _of_function(run: tuple[Scope, bool]) -> bool:
     """Whether a run begins with a function, which is less sure to be run than a module."""
     return not run[1]
-
-
-def _may_be_event(callee: Value) -> bool:
-    """Whether calling a value may count: `os.path.join` and `", ".join` do not."""
-    if isinstance(callee, External):
-        return mp_name(callee) in COUNTED or callee.name in COUNTED_OF_LIBRARIES
-    if isinstance(callee, Partial):
-        return _may_be_event(callee.callee)
-    return isinstance(callee, Member) and callee.name in NAMES and not isinstance(callee.owner, Constant | Text)
-
-
-def _may_end(value: Value) -> bool:
-    """Whether leaving a `with` over a value may end threads."""
-    return isinstance(value, Unknown | Instance) or (
-        isinstance(value, Result) and (value.name in THREAD_EXECUTORS or value.name in THREAD_POOLS)
-    )
 
 
 def _add(moments: dict[int, Moment], moment: Moment) -> None:
