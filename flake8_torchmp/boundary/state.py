@@ -331,9 +331,9 @@ def _pours(node: ast.AST, function: Scope) -> bool:
     """`config.merge_from_file(path)`, or `options.update(given)` of what the function was handed."""
     assert isinstance(node, ast.Call)
     given = node.args[0] if len(node.args) == 1 else None
-    return last_name(node.func) in POURING or (
-        last_name(node.func) == "update" and isinstance(given, ast.Name) and given.id in parameters(function.node)  # type: ignore[arg-type]
-    )
+    assert isinstance(function.node, FUNCTIONS)
+    is_given = isinstance(given, ast.Name) and given.id in parameters(function.node)
+    return last_name(node.func) in POURING or (last_name(node.func) == "update" and is_given)
 
 
 def _counts_on(node: ast.AST) -> bool:
