@@ -60,7 +60,10 @@ def _next_step(asked: socket.socket, started: set[int]) -> tuple[dict[str, Any],
             return None
         request = json.loads(message)
         if isinstance(request, int):
-            pid, status = os.waitpid(request, os.WNOHANG)
+            try:
+                pid, status = os.waitpid(request, os.WNOHANG)
+            except ChildProcessError:  # asked again, by a doctor who was interrupted before reading the answer
+                pid, status = request, 0
             if pid:
                 started.discard(pid)
             asked.sendall(b"%d\n" % os.waitstatus_to_exitcode(status) if pid else b"null\n")
