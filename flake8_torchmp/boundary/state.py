@@ -91,9 +91,10 @@ class State:
         if not isinstance(holder, ast.Attribute) or len(bindings) != 1 or bindings[0].kind not in ("class", "def"):
             return False
         if bindings[0].kind == "def":  # `jitter.strength = 0` beside the function
-            own_changes = variable.module.changes.get(variable.name, ())
-            return any(c.kind == "attribute" and c.name == holder.attr for c in own_changes) and self._may_be_set(
-                variable, holder.attr
+            module = variable.module
+            return self._may_be_set(variable, holder.attr) and any(
+                change.kind == "attribute" and change.name == holder.attr and module.scope_of(change.target).is_module
+                for change in module.changes.get(variable.name, ())
             )
         own = variable.module.scopes[bindings[0].node].bindings.get(holder.attr, ())
         is_data = bool(own) and all(b.kind == "assign" and b.value is not None and not _is_code(b.value) for b in own)

@@ -69,7 +69,7 @@ def read_all(parsed: Value, arguments: Arguments) -> dict[str, Source]:
     known: dict[str, ast.Attribute] | None = getattr(node, "_torchmp_options", None)
     if known is None:
         modules = _parsing_modules(parsed)
-        holder: Any = node.value if isinstance(node, ast.Attribute) else next(iter(node.args), None)
+        holder: Any = node.value if isinstance(node, ast.Attribute) else next(iter(getattr(node, "args", ())), None)
         names = [name for module in modules for name in _options(module)] if holder is not None else []
         known = node._torchmp_options = {}
         for name in names:
