@@ -118,7 +118,7 @@ class Evaluator(Answers):
             for outer in [arguments.frame] if is_known else self.contexts(arguments.frame.scope, depth - 1, most):
                 if outer.depth + 1 >= DEEPEST_CALL or self._is_running(scope, outer):
                     continue
-                inner = self.arguments(arguments.call, outer) if outer is not arguments.frame else arguments
+                inner = self._arguments_in(outer, arguments)
                 function_closure = outer.of(scope.parent) if scope.parent is not None else None
                 if isinstance(arguments.call, ast.Call) and outer is not arguments.frame:
                     receiver = self.callers.receiver(arguments.call, scope, outer) or receiver
@@ -128,6 +128,14 @@ class Evaluator(Answers):
         if found:
             return found[:most]
         return self._by_construction(scope, open_frame)[:most]
+
+    def _arguments_in(self, outer: Frame, arguments: Arguments) -> Arguments:
+        """The arguments of a call as another frame of its function has them."""
+        if outer is arguments.frame:
+            return arguments
+        inner = self.arguments(arguments.call, outer)
+        has_object = len(arguments.positional) < len(self.arguments(arguments.call, arguments.frame).positional)
+        return self.argument_lists.without_first(inner) if has_object else inner  # of `Base.__init__(self, x)`
 
     def _by_construction(self, scope: Scope, open_frame: Frame) -> list[Frame]:
         """A method that nobody calls runs on the objects that the project makes."""
