@@ -135,13 +135,14 @@ class Crossings:
             for parameter, source in self._crossing_arguments(call):
                 if not has_workers and parameter.role != "dataset":
                     continue
+                self.evaluator.steps = 0  # what is hard to follow must not hide the rest
                 values = self.evaluator.of(source)
                 if parameter.role == "values":
                     values = tuple(self.evaluator.elements(values))
                 for together, have_workers in self._by_workers(call, values, has_workers):
                     if not have_workers and parameter.role != "dataset":
                         continue
-                    self.evaluator.steps = 0  # what is hard to follow must not hide the rest
+                    self.evaluator.steps = 0
                     yield Crossing(
                         call.api,
                         parameter,
