@@ -24,7 +24,7 @@ def read_through_objects(scope: Scope, state: State) -> Iterator[tuple[ast.expr,
                 continue
             if scope.module.scope_of(read).enclosing_function() is not scope or _has_own(cls, name, state):
                 continue
-            if state.is_in_class(read.value, variable):
+            if state.is_kept_by_definition(read.value, variable):
                 yield read.value, variable
 
 

@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 from flake8_torchmp.semantics.calls import receiver_name
 from flake8_torchmp.semantics.flow import block_of
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, root_name, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, is_none, last_name, root_name, up
 from flake8_torchmp.semantics.scopes import Scope
 
 BROAD = frozenset(("Exception", "BaseException"))
@@ -233,17 +233,13 @@ def _sets_constant(statement: ast.stmt) -> TypeGuard[ast.Assign]:
 
 def _gives_nothing(scope: Scope) -> bool:
     """Whether nobody can tell by what a function gives how it ended."""
-    return not scope.is_generator and all(s.value is None or _is_none(s.value) for s in scope.returns)
+    return not scope.is_generator and all(s.value is None or is_none(s.value) for s in scope.returns)
 
 
 def _answers_by_nothing(scope: Scope) -> bool:
     """Whether a function gives None wherever it does not handle a failure."""
     usual = [s for s in scope.returns if not any(isinstance(outer, ast.ExceptHandler) for outer in ancestors(s))]
-    return bool(usual) and all(s.value is None or _is_none(s.value) for s in usual)
-
-
-def _is_none(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None
+    return bool(usual) and all(s.value is None or is_none(s.value) for s in usual)
 
 
 def _receivers(scope: Scope) -> set[str]:

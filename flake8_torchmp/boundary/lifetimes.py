@@ -11,7 +11,7 @@ from flake8_torchmp.semantics.calls import Frame, has_receiver, is_cached_proper
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, position, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, is_called, last_name, position, up
 from flake8_torchmp.semantics.scopes import Change, Place, Scope
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Unknown
 
@@ -113,11 +113,10 @@ class Lifetimes:
 
     def _is_left_to_workers(self, node: ast.AST, name: str, module: Module) -> bool:
         """Whether a method is handed over there, `Process(target=job.go)`, or called where another branch does so."""
-        references = [read for read in module.read.get(name, ()) if not _is_called(read)]
+        references = [read for read in module.read.get(name, ()) if not is_called(read)]
         if not references:
             return False
-        given = {id(crossing.source.node) for crossing in self.workers.crossings.of(module)}
-        handed = [read for read in references if id(read) in given]
+        handed = self._handed_over(references, module)
         return bool(handed) and all(read is node or _excludes(node, read) for read in handed)
 
     def handed_over_in(self, scope: Scope, receiver: str) -> list[ast.AST]:
@@ -126,12 +125,16 @@ class Lifetimes:
         bound = [
             node
             for node in body_nodes(scope.node, nested=False)
-            if isinstance(node, ast.Attribute) and dotted(node.value) == receiver and not _is_called(node)
+            if isinstance(node, ast.Attribute) and dotted(node.value) == receiver and not is_called(node)
         ]
         if not bound or not self.evaluator.codebase.matches(module.path, apis.OWN_WORDS):
             return []
+        return self._handed_over(bound, module)
+
+    def _handed_over(self, nodes: Iterable[ast.AST], module: Module) -> list[ast.AST]:
+        """Those of some expressions that are given to workers as they stand."""
         given = {id(crossing.source.node) for crossing in self.workers.crossings.of(module)}
-        return [node for node in bound if id(node) in given]
+        return [node for node in nodes if id(node) in given]
 
     def _may_be(self, cls: Class, expression: ast.expr, module: Module) -> bool:
         """Whether an expression can be an object of a class; what definitions tell is asked first."""
@@ -248,7 +251,7 @@ class Lifetimes:
             method.name
             for owner in classes.project_classes(self.outline, cls)
             for change, method in attributes.stores(owner).get(attribute, ())
-            if change.value is not None and not _is_none(change.value)
+            if change.value is not None and not _is_empty(change.value)
         } - {"__init__"}
         for path in self.evaluator.codebase.users([cls.scope.module.path]):
             codebase = self.evaluator.codebase
@@ -337,7 +340,7 @@ class _Run:
                         self._clear(target.attr, node)
         if is_cached_property(scope.node):
             for statement in scope.returns:
-                if statement.value is not None and not _is_none(statement.value):
+                if statement.value is not None and not _is_empty(statement.value):
                     store = Store(statement.value, (), cls, scope, statement)
                     self.kept.setdefault(scope.name, []).append(store)
         self.running.pop()
@@ -345,7 +348,7 @@ class _Run:
     def _changed(self, change: Change, cls: Class, scope: Scope, receiver: str) -> None:
         if change.kind == "attribute" and dotted(change.target) == receiver:
             self._clear(change.name, change.node)
-            if change.value is not None and not _is_none(change.value):
+            if change.value is not None and not _is_empty(change.value):
                 store = Store(change.value, change.path, cls, scope, change.node)
                 self.kept.setdefault(change.name, []).append(store)
         elif isinstance(change.target, ast.Attribute) and dotted(change.target.value) == receiver:
@@ -403,8 +406,7 @@ class _Run:
         """Reading a property runs it."""
         if dotted(node.value) != receiver or not isinstance(node.ctx, ast.Load):
             return
-        holder = up(node)
-        if isinstance(holder, ast.Call) and holder.func is node:
+        if is_called(node):
             return
         found = classes.find_method(self.lifetimes.outline, self.cls, node.attr)
         if found is not None and is_property(found.node):
@@ -458,11 +460,6 @@ def _is_method_of(function: Scope, cls: Class, outline: Evaluator) -> bool:
     return below is not None and any(item.scope is cls.scope for item in classes.project_classes(outline, below))
 
 
-def _is_called(node: ast.AST) -> bool:
-    holder = up(node)
-    return isinstance(holder, ast.Call) and holder.func is node
-
-
 def _asks_for_process(scope: Scope) -> bool:
     """`os.getpid()`: its author knows that it may run in another process."""
     for name in ("getpid", "current_process"):
@@ -476,7 +473,7 @@ def _mentions(nodes: Iterable[ast.AST], attributes: set[str]) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr in attributes for node in nodes)
 
 
-def _is_none(value: ast.expr) -> bool:
+def _is_empty(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) or (isinstance(value, ast.List | ast.Tuple) and not value.elts)
 
 

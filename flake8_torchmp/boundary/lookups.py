@@ -6,14 +6,14 @@ import ast
 
 from flake8_torchmp.semantics.calls import Frame, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.nodes import ancestors, dotted, last_name
+from flake8_torchmp.semantics.nodes import ancestors, dotted, is_none, last_name
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Collection, Constant
 
 
 def finds_nothing(node: ast.Call, scope: Scope, frame: Frame, evaluator: Evaluator) -> bool:
     """Whether a call looks for what may not be there and gives None then: a key that a dict is seen not to have."""
-    if node.keywords or not node.args or (len(node.args) == 2 and not _is_none(node.args[1])):
+    if node.keywords or not node.args or (len(node.args) == 2 and not is_none(node.args[1])):
         return False
     if isinstance(node.func, ast.Name):
         return node.func.id == "next" and len(node.args) == 2 and isinstance(node.args[0], ast.GeneratorExp)
@@ -33,10 +33,6 @@ def finds_nothing(node: ast.Call, scope: Scope, frame: Frame, evaluator: Evaluat
         return all(isinstance(key, int) for key in keys) and keys != set(range(len(keys)))
     asked = evaluator.values(node.args[0], inner)
     return any(isinstance(value, Constant) and value.value not in keys for value in asked)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_index(node: ast.expr, scope: Scope) -> bool:

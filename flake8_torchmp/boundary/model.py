@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from flake8_torchmp.semantics.answers import keep_empty
 from flake8_torchmp.semantics.codebase import Codebase
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import DEFINITIONS, ancestors, up
+from flake8_torchmp.semantics.nodes import DEFINITIONS, ancestors
 from flake8_torchmp.semantics.program_order import imported_files
 from flake8_torchmp.semantics.values import Class, Function, Hop, Instance, Value
 from flake8_torchmp.settings import Settings
@@ -27,6 +26,7 @@ from .datasets import UNSEEN_LOADER, Datasets
 from .exceptions import Exceptions
 from .filled_arguments import FilledArguments
 from .hanging import Hangings
+from .import_time import ImportTime, has_tests
 from .kept_workers import KeptWorkers
 from .lifetimes import Lifetimes
 from .listings import Listings
@@ -52,8 +52,6 @@ from .timeline import Timeline
 from .unpicklables import Unpicklables
 from .worker_infos import WorkerInfos
 from .workers import Workers
-
-_TESTS = re.compile(r"test_.*\.py|.*_test\.py")
 
 
 class HandedOver(NamedTuple):
@@ -95,6 +93,7 @@ class Model:
         self.context_arguments = ContextArguments(self.evaluator, self.crossings)
         self.phases = Phases(self.outline)
         self.state = State(self.outline, self.phases)
+        self.import_time = ImportTime(self.evaluator, self.starts, self.phases)
         self.random_globals = RandomGlobals(self.state)
         self.seeds = Seeds(self.outline, self.workers)
         self.sharding = Sharding(self.outline, self.evaluator, self.workers, self.loaders)
@@ -276,32 +275,10 @@ class Model:
             return "every start method"
         return ", ".join(name for name in ("spawn", "forkserver") if name in handed.methods)
 
-    @staticmethod
-    def is_program_file(module: Module) -> bool:
-        """Whether no child imports a module again as its main one: `__main__.py`, or tests that pytest collects."""
-        name = re.split(r"[\\/]", module.path)[-1]
-        if name == "__main__.py":
-            return True
-        return (
-            bool(_TESTS.fullmatch(name))
-            and "pytest" in module.scope.bindings
-            and any(
-                node.name.startswith("test") and module.scope_of(node) is module.scope
-                for node in module.functions
-                if not isinstance(node, ast.Lambda)
-            )
-        )
-
     def is_test(self, module: Module) -> bool:
         """Whether a module has tests and says so by its name, or only such modules import it."""
         importers = [self.codebase.module(path) for path in self.codebase.importers(module.path)]
-        return _has_tests(module) or (bool(importers) and all(one is None or _has_tests(one) for one in importers))
-
-    @staticmethod
-    def is_called(node: ast.AST) -> bool:
-        """Whether a name is called where it stands."""
-        holder = up(node)
-        return isinstance(holder, ast.Call) and holder.func is node
+        return has_tests(module) or (bool(importers) and all(one is None or has_tests(one) for one in importers))
 
     def steps(self, way: Iterable[Hop], last: tuple[ast.AST, Module, str]) -> tuple[Step, ...]:
         """A value's way in words, from where it is made to where it crosses."""
@@ -320,12 +297,6 @@ def _defines_inside(cls: Class) -> bool:
         (function := scope.parent.enclosing_function()) is not None and function.enclosing_class() is cls.scope
         for node, scope in module.scopes.items()
         if isinstance(node, DEFINITIONS) and scope.parent is not None
-    )
-
-
-def _has_tests(module: Module) -> bool:
-    return bool(_TESTS.fullmatch(re.split(r"[\\/]", module.path)[-1])) and any(
-        node.name.startswith("test") for node in module.functions if not isinstance(node, ast.Lambda)
     )
 
 

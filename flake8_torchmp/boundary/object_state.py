@@ -30,6 +30,7 @@ from . import apis
 from .crossings import Crossings
 from .datasets import Datasets, stays_in_its_function
 from .methods import mp_name
+from .mutations import CHANGING
 from .state import State
 from .workers import WorkerFunction, Workers
 
@@ -52,7 +53,7 @@ NUMBERS = frozenset(
 """What makes a number, a text or a list of others: nothing that processes share."""
 LAYOUT = frozenset("shape dtype device ndim nbytes itemsize dim numel element_size is_shared stride".split())
 """What an array or tensor tells of itself, whatever it holds."""
-FILLING = frozenset("heappush heappushpop heapreplace heappop heapify insort insort_left insort_right".split())
+FILLING = frozenset(name.rpartition(".")[2] for name in CHANGING if name.startswith(("heapq.", "bisect.")))
 """Functions of heapq and bisect, which change the list that they are given."""
 TENSORS = frozenset(f"torch.{name}" for name in "zeros ones empty full tensor zeros_like ones_like rand randn".split())
 """The same under fork alone: a spawned process gets a tensor's memory shared."""

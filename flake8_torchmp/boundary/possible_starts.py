@@ -37,7 +37,7 @@ from .iterations import CONSUMING, ITERATING, Iterations, iterated, may_be_loade
 from .methods import mp_name
 
 MOST_OVERRIDES = 40
-THREAD_FUNCTIONS = {"threading.Thread": "target", "threading.Timer": "function"}
+RUN_BY_THREADS = {"threading.Thread": "target", "threading.Timer": "function"}
 """What a thread runs, by the name of its second parameter."""
 WITHS = (ast.With, ast.AsyncWith)
 START_NAMES = frozenset(
@@ -290,9 +290,9 @@ class PossibleStarts:
         if isinstance(thread, Instance):
             is_thread = "threading.Thread" in classes.library_bases(self.outline, thread.cls)
             return classes.find_method(self.outline, thread.cls, "run") if is_thread else None
-        if not isinstance(thread, Result) or thread.name not in THREAD_FUNCTIONS:
+        if not isinstance(thread, Result) or thread.name not in RUN_BY_THREADS:
             return None
-        target = thread.arguments.get(1, THREAD_FUNCTIONS[thread.name])
+        target = thread.arguments.get(1, RUN_BY_THREADS[thread.name])
         for value in self.outline.of(target) if target is not None else ():
             if isinstance(value, Function | Method):
                 return self.function_of(value)

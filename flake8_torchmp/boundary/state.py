@@ -84,8 +84,8 @@ class State:
             for b in variable.bindings
         )
 
-    def is_in_class(self, read: ast.AST, variable: Global) -> bool:
-        """Whether a read is of data that a class itself keeps: `Config.size`."""
+    def is_kept_by_definition(self, read: ast.AST, variable: Global) -> bool:
+        """Whether a read is of data that a class, or a function, itself keeps: `Config.size`."""
         holder = up(read)
         bindings = variable.bindings
         if not isinstance(holder, ast.Attribute) or len(bindings) != 1 or bindings[0].kind not in ("class", "def"):
@@ -136,7 +136,7 @@ class State:
         if isinstance(read, ast.Name) and self.names.by_default(read, variable.module) == variable:
             return [mutation for mutation in mutations if mutation.kind == "changed"]  # it was bound before
         holder = up(read)
-        if isinstance(holder, ast.Attribute) and self.is_in_class(read, variable):
+        if isinstance(holder, ast.Attribute) and self.is_kept_by_definition(read, variable):
             return [mutation for mutation in mutations if self._is_of_class(mutation, holder.attr)]
         if not isinstance(holder, ast.Attribute) or not any(mutation.attribute for mutation in mutations):
             return mutations
@@ -276,7 +276,7 @@ class State:
             if isinstance(target, ast.Attribute) and (
                 isinstance(target.value, ast.Name | ast.Call) or last_name(target.value) == "__class__"
             ):
-                return target.attr if self.is_in_class(target.value, variable) else ""
+                return target.attr if self.is_kept_by_definition(target.value, variable) else ""
             target = target.value
         return ""
 

@@ -68,22 +68,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.guards import is_guarded, runs_at_import
+from flake8_torchmp.boundary.guards import is_guarded
 from flake8_torchmp.boundary.methods import asks_for_method, mp_name
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.starts import import_nodes
+from flake8_torchmp.boundary.timeline import CATCHING
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.decorating import caught_on_the_way
-from flake8_torchmp.semantics.flow import caught_around
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import last_name
-from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Constant
 
 from . import rule
-
-MOST_USERS = 20
-CATCHING = {"", "RuntimeError", "Exception", "BaseException"}
 
 
 @rule("TMP102", "start-method-set-at-import", fix="safe")
@@ -92,7 +86,7 @@ def start_method_set_at_import(module: Module, model: Model) -> Iterator[Finding
         frame = model.evaluator.frame_at(call, module)
         if not any(mp_name(value) == "set_start_method" for value in model.evaluator.values(call.func, frame)):
             continue
-        if not _may_repeat(call, module, model) and _runs_at_import(call, module, model):
+        if not _may_repeat(call, module, model) and model.import_time.comes_to(call, module, CATCHING):
             message = (
                 "set_start_method() runs whenever this module is imported, in spawned children too, which die with "
                 '"context has already been set": move it under the main guard'
@@ -121,72 +115,3 @@ def _may_repeat(call: ast.Call, module: Module, model: Model) -> bool:
     if is_caught or is_guarded(model.evaluator, call, module):
         return True
     return asks_for_method(model.evaluator, call, frame)
-
-
-def _runs_at_import(call: ast.Call, module: Module, model: Model) -> bool:
-    scope = module.scope_of(call).enclosing_function()
-    if model.is_program_file(module):
-        return False
-    if scope is None:
-        return True
-    seen = {id(scope)}
-    pending = [scope]
-    while pending:
-        current = pending.pop()
-        if model.starts.is_run_by_decorator(current) or _decorates(current, model):
-            return True
-        for node, place in model.state.references(current):
-            if is_guarded(model.evaluator, node, place) or not CATCHING.isdisjoint(caught_around(node)):
-                continue
-            if isinstance(node, ast.Name | ast.Attribute):
-                runs = model.is_called(node)
-            else:
-                runs = current.name in map(_decorating, getattr(node, "decorator_list", ()))
-            if not runs:
-                continue
-            caller = place.scope_of(node).enclosing_function()
-            if caller is None:
-                if not model.is_program_file(place):
-                    return True
-            elif id(caller) not in seen:
-                seen.add(id(caller))
-                pending.append(caller)
-    return _is_called_from_a_list(seen, module, model)
-
-
-def _is_called_from_a_list(functions: set[int], module: Module, model: Model) -> bool:
-    """Whether `for step in STEPS: step()` runs one of some functions when its module or a user of it is imported."""
-    for path in model.codebase.users([module.path])[:MOST_USERS]:
-        place = model.codebase.module(path)
-        if place is None or model.is_program_file(place):
-            continue
-        for node in import_nodes(place):
-            called = node.func if isinstance(node, ast.Call) else None
-            if not isinstance(called, ast.Name | ast.Subscript) or is_guarded(model.evaluator, node, place):
-                continue
-            if not CATCHING.isdisjoint(caught_around(node)):
-                continue
-            for value in model.evaluator.values(called, model.evaluator.frame_at(node, place)):
-                function = model.starts.possible.function_of(value)
-                if function is not None and id(function.scope) in functions:
-                    return True
-    return False
-
-
-def _decorates(function: Scope, model: Model) -> bool:
-    """Whether a function's calls give this one, to decorate what stands at module level: `@with_method("spawn")`."""
-    maker = function.parent
-    if maker is None or not maker.is_function or isinstance(maker.node, ast.Lambda):
-        return False
-    if not any(isinstance(given.value, ast.Name) and given.value.id == function.name for given in maker.returns):
-        return False
-    return any(
-        runs_at_import(decorated, place) and not is_guarded(model.evaluator, decorated, place)
-        for decorated, place in model.state.references(maker)
-        if isinstance(decorated, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    )
-
-
-def _decorating(decorator: ast.expr) -> str:
-    """The name of the function that runs where something is decorated."""
-    return last_name(decorator.func if isinstance(decorator, ast.Call) else decorator)

@@ -67,6 +67,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.import_time import is_program_file
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
@@ -77,7 +78,7 @@ from . import rule
 
 @rule("TMP201", "missing-main-guard", fix="safe or unsafe")
 def missing_main_guard(module: Module, model: Model) -> Iterator[Finding]:
-    if model.is_program_file(module):
+    if is_program_file(module):
         return
     for node, start in model.starts.at_import(module):
         if start.methods <= {"fork"}:

@@ -145,7 +145,9 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
 
 def _is_state(node: ast.expr, variable: Global, model: Model) -> bool:
     state = model.state
-    if not (state.is_variable(variable) or state.is_in_class(node, variable)) or not state.is_made_at_import(variable):
+    if not (state.is_variable(variable) or state.is_kept_by_definition(node, variable)) or not state.is_made_at_import(
+        variable
+    ):
         return False
     return not state.is_constant_by_type(variable) and not state.is_primitive(variable)
 

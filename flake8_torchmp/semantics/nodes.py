@@ -39,6 +39,16 @@ def ancestors(node: ast.AST) -> Iterator[ast.AST]:
         parent = up(parent)
 
 
+def is_called(node: ast.AST) -> bool:
+    """Whether an expression is called where it stands."""
+    holder = up(node)
+    return isinstance(holder, ast.Call) and holder.func is node
+
+
+def is_none(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
 def statement_of(node: ast.AST) -> ast.stmt:
     while not isinstance(node, ast.stmt):
         parent = up(node)

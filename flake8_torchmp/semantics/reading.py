@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from . import attributes, classes
 from .callees import may_lead_to_project
 from .calls import Arguments, Frame, is_property
-from .nodes import up
+from .nodes import is_called
 from .values import Function, Instance, Source, Value
 
 if TYPE_CHECKING:
@@ -20,9 +20,8 @@ def may_run(evaluator: Evaluator, node: ast.Attribute, module: Module) -> bool:
     """Whether reading an attribute may run code of the project, from names alone."""
     if not isinstance(node.ctx, ast.Load):
         return False
-    is_called = isinstance(parent := up(node), ast.Call) and parent.func is node
     codebase = evaluator.codebase
-    may_be_read = (not is_called and codebase.may_define(node.attr)) or codebase.may_define("__getattr__")
+    may_be_read = (not is_called(node) and codebase.may_define(node.attr)) or codebase.may_define("__getattr__")
     return may_be_read and may_lead_to_project(evaluator, node, module)
 
 
