@@ -1,7 +1,7 @@
 """Runs a program as `python program.py` would, but without paying for `import torch` each time.
 
 A server process imports torch once; for each program it forks a child, which becomes that program: its own session, its
-folder, its `__main__`. What the program starts in turn (spawned workers, fork servers) starts for real.
+folder, its `__main__`. The first few interpreters that multiprocessing starts for it have torch already, too.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Runs the fixtures for real: a bad one has to fail as it says, a near miss to run.
 
-Each spawned worker imports torch anew, so running everything takes long. By default each fixture of an existing rule
-runs under one of the start methods that it names: fork, or one that imports the program anew. That is forkserver where
-a fixture names it, because its server has torch already. With FIXTURE_STARTS=all in the environment, every fixture runs
-under every start method that it names.
+Running everything takes long. By default each fixture of an existing rule runs under one of the start methods that it
+names: fork, or one that imports the program anew. With FIXTURE_STARTS=all in the environment, every fixture runs under
+every start method that it names.
 """
 
 from __future__ import annotations

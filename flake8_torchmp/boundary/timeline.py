@@ -65,7 +65,7 @@ ENDING = frozenset("join shutdown terminate close".split())
 LISTENERS = frozenset(("logging.handlers.QueueListener",))
 """Threads whose `stop` waits for their end."""
 MOST_CALLERS = 40
-MOST_STEPS = 30_000
+MOST_STEPS = 5_000
 """Nodes that all the runs which come to some functions visit: no further run is begun then."""
 
 

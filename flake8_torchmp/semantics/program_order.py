@@ -20,7 +20,7 @@ from .nodes import COMPREHENSIONS, FUNCTIONS, children, dotted, last_name
 from .scopes import Scope
 from .values import Class, Function, Instance, Method, Partial, Value
 
-MOST_STEPS = 20_000
+MOST_STEPS = 3_000
 """Nodes that one walk visits before it gives up; what it has seen by then is true all the same."""
 
 MOST_VISITS = 8

@@ -10,9 +10,12 @@ import socket
 import sys
 import types
 from multiprocessing import process
+from pathlib import Path
 
-import fork_server
-import torch  # noqa: F401
+import successors
+
+SPAWNED = 4
+"""Children that are had at once by a program that spawns any; most start no more."""
 
 
 def serve() -> tuple[str, str, str]:
@@ -44,8 +47,7 @@ def become(main: str, folder: str, start: str) -> None:
     """What the interpreter does with the program on its command line."""
     os.chdir(folder)
     process.ORIGINAL_DIR = folder  # type: ignore[attr-defined]
-    if start == "forkserver":
-        fork_server.prepare()
+    successors.prepare(_starts_anew(folder, start))
     os.environ["DEFAULT_START"] = start
     sys.modules.pop("sitecustomize", None)
     importlib.import_module("sitecustomize")
@@ -58,6 +60,14 @@ def become(main: str, folder: str, start: str) -> None:
     with open(main, "rb") as file:
         code = compile(file.read(), module.__file__, "exec", dont_inherit=True)
     exec(code, module.__dict__)
+
+
+def _starts_anew(folder: str, start: str) -> int:
+    """How many interpreters a program may want that have imported nothing, going by its words."""
+    texts = [path.read_bytes() for path in Path(folder).rglob("*.py")]
+    wants_spawned = start == "spawn" or any(b"spawn" in text for text in texts)
+    wants_server = start == "forkserver" or any(b"forkserver" in text for text in texts)
+    return SPAWNED * wants_spawned + wants_server
 
 
 become(*serve())
