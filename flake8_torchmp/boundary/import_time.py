@@ -109,8 +109,13 @@ def has_tests(module: Module) -> bool:
     return bool(_tests_in(module))
 
 
+def is_called_test(path: str) -> bool:
+    """Whether a file's name is one by which test runners collect it."""
+    return _TESTS.fullmatch(re.split(r"[\\/]", path)[-1]) is not None
+
+
 def _tests_in(module: Module) -> list[ast.AST]:
-    if not _TESTS.fullmatch(re.split(r"[\\/]", module.path)[-1]):
+    if not is_called_test(module.path):
         return []
     functions = (node for node in module.functions if not isinstance(node, ast.Lambda))
     return [node for node in functions if node.name.startswith("test")]

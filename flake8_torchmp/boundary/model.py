@@ -26,7 +26,7 @@ from .datasets import UNSEEN_LOADER, Datasets
 from .exceptions import Exceptions
 from .filled_arguments import FilledArguments
 from .hanging import Hangings
-from .import_time import ImportTime, has_tests
+from .import_time import ImportTime, has_tests, is_called_test
 from .kept_workers import KeptWorkers
 from .lifetimes import Lifetimes
 from .listings import Listings
@@ -276,9 +276,13 @@ class Model:
         return ", ".join(name for name in ("spawn", "forkserver") if name in handed.methods)
 
     def is_test(self, module: Module) -> bool:
-        """Whether a module has tests and says so by its name, or only such modules import it."""
-        importers = [self.codebase.module(path) for path in self.codebase.importers(module.path)]
-        return has_tests(module) or (bool(importers) and all(one is None or has_tests(one) for one in importers))
+        """Whether a module has tests and says so by its name, or only files that are called so import it."""
+        if has_tests(module):
+            return True
+        importers = self.codebase.importers(module.path)
+        return all(map(is_called_test, importers)) and any(
+            one is not None and has_tests(one) for one in map(self.codebase.module, importers)
+        )
 
     def steps(self, way: Iterable[Hop], last: tuple[ast.AST, Module, str]) -> tuple[Step, ...]:
         """A value's way in words, from where it is made to where it crosses."""

@@ -108,10 +108,11 @@ class Mutations:
         if not any(self.evaluator.callers.subclasses(owner)):
             return True
         codebase = self.evaluator.codebase
-        modules = map(codebase.module, codebase.mentioning(variable.name, variable.module.path))
-        return any(
+        mentioning = codebase.mentioning(variable.name, variable.module.path)
+        calling = [path for path in mentioning if "called" in codebase.uses(path, method)]
+        return len(calling) > MOST_MODULES or any(
             isinstance(call.func, ast.Attribute) and last_name(call.func.value) in module.names_of(variable.name)
-            for module in modules
+            for module in map(codebase.module, calling)
             if module is not None
             for call in module.calls.get(method, ())
         )

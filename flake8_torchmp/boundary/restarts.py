@@ -57,7 +57,8 @@ class Restarts:
         codebase = self.evaluator.codebase
         for path in codebase.reachable([module.path]):
             if path != module.path and codebase.matches(path, _TAKES) and not codebase.matches(path, apis.WORDS):
-                helper = codebase.module(path)
+                has_none = self._known.get(path) == []
+                helper = codebase.module(path) if not has_none else None
                 yield from self._in(helper) if helper is not None else ()
 
     def _in(self, module: Module) -> list[Restart]:

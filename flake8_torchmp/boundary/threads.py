@@ -100,8 +100,10 @@ class ThreadStarts:
 
     def _functions_named(self, name: str) -> Iterator[Scope]:
         """The functions that something unknown may be, going by its name: of files that speak of threads."""
+        definition = re.compile(rb"\bdef\s+%s\b" % name.encode())
         for path in self.codebase.definers(name):
-            module = self.codebase.module(path) if self.codebase.matches(path, WORDS) else None
+            is_meant = self.codebase.matches(path, WORDS) and self.codebase.matches(path, definition)
+            module = self.codebase.module(path) if is_meant else None
             for node in module.functions if module is not None else ():
                 if getattr(node, "name", "") == name:
                     assert module is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import fnmatch
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from flake8_torchmp.semantics import attributes, classes
@@ -41,6 +41,9 @@ _HOLLOW = frozenset(
     f"torch.utils.data.{module}{name}" for module in ("", "dataset.") for name in ("Dataset", "IterableDataset")
 ) | {"builtins.object", "abc.ABC", "typing.Generic"}
 """Bases that read nothing of an object."""
+_ANYTHING = re.compile(b"")
+_INITIALIZING = re.compile(rb"\binitializer\b|worker_init_fn|\bPool\b|Executor")
+"""What a file holds that prepares workers."""
 _TRAIN_TOGETHER = re.compile(rb"\b(?:" + "|".join(sorted(random_sources.DISTRIBUTED)).encode() + rb")\b")
 
 
@@ -93,7 +96,7 @@ class Workers:
         self._of: dict[str, list[WorkerFunction]] = {}
         self._files_of_roots: dict[str, frozenset[str]] = {}
         self._kinds: dict[Place, frozenset[str]] = {}
-        self._kinds_by_user: dict[str, dict[str, dict[Place, set[str]]]] = {}
+        self._kinds_by_user: dict[str, dict[Place, set[str]]] = {}
         self._callees: dict[tuple[int, int], list[tuple[Function, Value | None]]] = {}
 
     def forget(self) -> None:
@@ -106,6 +109,7 @@ class Workers:
         if known is None:
             self._of[module.path] = []
             known = self._of[module.path] = list(self._reached(module))
+            self._kinds_by_user[module.path] = _kinds_of(known)
         return known
 
     def _reached(self, module: Module) -> Iterator[WorkerFunction]:
@@ -156,24 +160,21 @@ class Workers:
         """The kinds of worker code that a function is, by what the modules do which can bring it to workers."""
         known = self._kinds.get(scope.place)
         if known is None:
-            codebase = self.evaluator.codebase
-            found: set[str] = set()
-            for user in codebase.mentions.of(scope):
-                if codebase.matches(user, apis.OWN_WORDS):
-                    found |= self._kinds_by(user).get(scope.module.path, {}).get(scope.place, set())
-            known = self._kinds[scope.place] = frozenset(found)
+            known = self._kinds[scope.place] = self._kinds_by_users(scope)
         return known
 
-    def _kinds_by(self, user: str) -> dict[str, dict[Place, set[str]]]:
-        """By file, the kinds of worker code that functions are because of what one file does or defines."""
-        known = self._kinds_by_user.get(user)
-        if known is None:
-            known = {}
-            module = self.evaluator.codebase.module(user)
-            for worker in self.of(module) if module is not None else ():
-                known.setdefault(worker.scope.module.path, {}).setdefault(worker.scope.place, set()).add(worker.kind)
-            self._kinds_by_user[user] = known
-        return known
+    def _kinds_by_users(self, scope: Scope, words: re.Pattern[bytes] = _ANYTHING) -> frozenset[str]:
+        codebase = self.evaluator.codebase
+        named = (user for user in codebase.mentions.of(scope) if codebase.matches(user, apis.OWN_WORDS))
+        users = (user for user in named if codebase.matches(user, words))
+        return frozenset().union(*(self._kinds_by(user).get(scope.place, ()) for user in users))
+
+    def _kinds_by(self, user: str) -> dict[Place, set[str]]:
+        """The kinds of worker code that functions are because of what one file does or defines."""
+        module = self.evaluator.codebase.module(user) if user not in self._kinds_by_user else None
+        if module is not None:
+            self.of(module)
+        return self._kinds_by_user.get(user, {})
 
     def train_together(self, module: Module) -> bool:
         """Whether the processes that a module starts train one model: each runs the program, and starts alike."""
@@ -194,7 +195,7 @@ class Workers:
 
     def sets_up(self, scope: Scope) -> bool:
         """Whether a function prepares each worker: an initializer, or called by one."""
-        return "initializer" in self._kinds_of(scope)
+        return "initializer" in (self._kinds.get(scope.place) or self._kinds_by_users(scope, _INITIALIZING))
 
     def may_run_in_parent(self, node: ast.AST, module: Module) -> bool:
         """Whether a place is in sampling or collating code, which the parent runs too, not in what prepares workers."""
@@ -522,6 +523,13 @@ def _implied(node: ast.AST) -> Iterator[tuple[ast.expr, Sequence[str]]]:
         yield from ((item.context_expr, CONTEXT_METHODS) for item in node.items)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ITERATING:
         yield from ((argument, ITERATION_METHODS) for argument in node.args)
+
+
+def _kinds_of(workers: Iterable[WorkerFunction]) -> dict[Place, set[str]]:
+    kinds: dict[Place, set[str]] = {}
+    for worker in workers:
+        kinds.setdefault(worker.scope.place, set()).add(worker.kind)
+    return kinds
 
 
 def _class_of(receiver: Value | None) -> int:
