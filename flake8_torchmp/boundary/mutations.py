@@ -279,6 +279,17 @@ class Mutations:
             for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module))
         )
 
+    def stores(self, call: ast.AST, module: Module) -> bool:
+        """`BOARD.submit(name, score)`, which puts an entry into what the object keeps."""
+        if not isinstance(call, ast.Call) or not effects.is_statement(call):
+            return False
+        return any(
+            isinstance(callee, Method)
+            and isinstance(callee.receiver, Instance)
+            and effects.stores(callee.function.scope)
+            for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module))
+        )
+
     def _changed_by(self, callee: Value, call: ast.Call, given: ast.expr, module: Module) -> Iterator[str]:
         """What a function changes of what it is given: attributes of it, or "" for the whole."""
         function = callee.function if isinstance(callee, Method) else callee

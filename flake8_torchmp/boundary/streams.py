@@ -78,7 +78,7 @@ class Streams:
         if worker.kind == "task" and (shared := self._shared_by_tasks(node, worker)) is not None:
             return shared
         if isinstance(node, ast.Attribute):
-            return self._given_to_processes(node, worker)
+            return self._given_to_objects(node, worker)
         if not isinstance(node, ast.Name):
             return None
         if node.id in worker.scope.module.scope.bindings and node.id not in worker.scope.bindings:
@@ -93,25 +93,28 @@ class Streams:
                     return made
         return None
 
-    def _given_to_processes(self, node: ast.Attribute, worker: WorkerFunction) -> Result | None:
-        """The generator that objects of a Process subclass are made with: `Actor(rank, rng)`."""
-        cls = self._process_class(worker)
-        if cls is None or dotted(node.value) != receiver_name(worker.scope) or not self._are_several(worker):
+    def _given_to_objects(self, node: ast.Attribute, worker: WorkerFunction) -> Result | None:
+        """The one generator that objects are made with whose methods processes run: `Actor(rank, rng)`."""
+        made_class = self._class_of_objects(worker)
+        if made_class is None or dotted(node.value) != receiver_name(worker.scope) or not self._are_several(worker):
             return None
-        for maker, arguments in self.evaluator.callers.constructions(cls.scope):
-            for value in attributes.attribute(self.evaluator, Instance(maker, arguments), node.attr):
-                if (made := _made(value)) is not None:
-                    return made
-        return None
+        found: list[Result | None] = []
+        for cls, arguments in self.evaluator.callers.constructions(made_class.scope):
+            values = attributes.attribute(self.evaluator, Instance(cls, arguments), node.attr)
+            found.append(next(filter(None, map(_made, values)), None))
+        is_one = len({id(made.arguments.call) if made is not None else 0 for made in found}) == 1
+        return found[0] if is_one else None
 
-    def _process_class(self, worker: WorkerFunction) -> Class | None:
-        """The Process subclass whose objects run a method in workers."""
-        if worker.kind != "process" or not isinstance(worker.receiver, Instance):
+    def _class_of_objects(self, worker: WorkerFunction) -> Class | None:
+        """The class whose objects, one for each process or task, run a method in workers."""
+        receiver = worker.receiver
+        if worker.kind not in ("process", "task") or not isinstance(receiver, Instance):
             return None
-        return worker.receiver.cls if self.workers.crossings.is_process(worker.receiver.cls) else None
+        is_task = worker.kind == "task" and receiver.arguments is None
+        return receiver.cls if is_task or self.workers.crossings.is_process(receiver.cls) else None
 
     def _are_several(self, worker: WorkerFunction) -> bool:
-        return self.seeds.has_company(worker.scope.module, receiver=worker.receiver)
+        return worker.kind == "task" or self.seeds.has_company(worker.scope.module, receiver=worker.receiver)
 
     def _given_to_initializers(self, name: str, module: Module) -> Iterator[Value]:
         """What a global of the workers is that an initializer binds to one of its arguments."""
@@ -159,11 +162,11 @@ class Streams:
         call = value.arguments.call
         module = value.arguments.frame.module
         function = module.scope_of(call).enclosing_function()
-        cls = self._process_class(worker)
+        cls = self._class_of_objects(worker)
         if cls is not None and function is not None and function.enclosing_class() is not None:
             seeds = [*call.args, *(k.value for k in call.keywords)] if isinstance(call, ast.Call) else []
             alike = bool(seeds) and all(self.seeds.is_same_for_objects(seed, function, cls) for seed in seeds)
-            return alike and self._are_several(worker)  # each object makes its own
+            return alike and self._are_several(worker) and not self.workers.runs(function)  # each object makes its own
         owner = worker.receiver.arguments if isinstance(worker.receiver, Instance) else None
         made = [call, owner.call] if owner is not None and worker.kind in TARGETS else [call]
         for item in (item for place in made for item in ancestors(place)):
