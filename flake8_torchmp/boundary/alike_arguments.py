@@ -19,11 +19,11 @@ def given_to_processes(crossings: Iterable[Crossing]) -> Iterator[tuple[Scope, f
     """For each call in a loop, its target and the parameters that get the same in each round."""
     of_processes = [crossing for crossing in crossings if crossing.api.kind == "process"]
     for crossing in of_processes:
-        loops = _loops_around(crossing.call)
-        if crossing.parameter.keyword != "args" or not loops or not isinstance(crossing.source.node, ast.Tuple):
+        if crossing.parameter.keyword != "args" or not isinstance(crossing.source.node, ast.Tuple):
             continue
-        varying = {root_name(part) for loop in loops for part in ast.walk(loop) if _is_changed(part)}
-        alike = [_is_alike(element, varying) for element in crossing.source.node.elts]
+        if not _loops_around(crossing.call):
+            continue
+        alike = [are_alike([element], crossing.call) for element in crossing.source.node.elts]
         for other in of_processes:
             if other.call is crossing.call and other.parameter.keyword == "target":
                 for hanging in other.hanging:
@@ -33,6 +33,13 @@ def given_to_processes(crossings: Iterable[Crossing]) -> Iterator[tuple[Scope, f
                             hanging.value.scope,
                             frozenset(n for n, same in zip(names, alike, strict=False) if same),
                         )
+
+
+def are_alike(given: Iterable[ast.expr], call: ast.AST) -> bool:
+    """Whether a call in a loop is given the same in each round."""
+    loops = _loops_around(call)
+    varying = {root_name(part) for loop in loops for part in ast.walk(loop) if _is_changed(part)}
+    return bool(loops) and all(_is_alike(node, varying) for node in given)
 
 
 def _loops_around(node: ast.AST) -> list[ast.AST]:

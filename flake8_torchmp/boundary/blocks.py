@@ -16,7 +16,8 @@ from flake8_torchmp.semantics.values import Constant, External, Result, Value
 
 NAME = "multiprocessing.shared_memory.SharedMemory"
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_UNLINK = re.compile(rb"\bunlink\b")
+_UNLINK = re.compile(rb"(?<!\bos\.)\bunlink\b")
+"""What may unlink a block; `os.unlink` removes a file."""
 
 
 class Leak(NamedTuple):
@@ -47,7 +48,7 @@ def leaks_of(module: Module, evaluator: Evaluator) -> Iterator[Leak]:
             target = targets[0]
             if len(targets) == 1 and isinstance(target, ast.Name):
                 text = _fate_of_name(target, call, module, evaluator)
-            elif len(targets) == 1 and isinstance(target, ast.Attribute):
+            elif len(targets) == 1 and isinstance(_without_keys(target), ast.Attribute):
                 text = _fate_of_attribute(module, evaluator)
             else:
                 text = ""
@@ -55,6 +56,8 @@ def leaks_of(module: Module, evaluator: Evaluator) -> Iterator[Leak]:
                 yield Leak(call, text)
         elif isinstance(holder, ast.Expr):
             yield Leak(call, "is never unlinked")
+        elif _is_kept_in_attribute(call) and (text := _fate_of_attribute(module, evaluator)):
+            yield Leak(call, text)
 
 
 def _targets(holder: ast.Assign | ast.AnnAssign | ast.withitem | ast.NamedExpr) -> list[ast.expr]:
@@ -63,6 +66,27 @@ def _targets(holder: ast.Assign | ast.AnnAssign | ast.withitem | ast.NamedExpr) 
     if isinstance(holder, ast.withitem):
         return [holder.optional_vars] if holder.optional_vars is not None else []
     return [holder.target]
+
+
+def _without_keys(target: ast.expr) -> ast.expr:
+    """`self.blocks` of `self.blocks[name]`."""
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return target
+
+
+def _is_kept_in_attribute(call: ast.Call) -> bool:
+    """`self.blocks = [SharedMemory(…) for …]`, `self.blocks.append(SharedMemory(…))`."""
+    child: ast.AST = call
+    holder: Any = up(call)
+    while isinstance(holder, ast.ListComp | ast.DictComp | ast.List | ast.Tuple | ast.Dict):
+        child, holder = holder, up(holder)
+    if isinstance(holder, ast.Call):
+        method = holder.func
+        if not isinstance(method, ast.Attribute) or method.attr != "append" or child not in holder.args:
+            return False
+        return isinstance(method.value, ast.Attribute)
+    return isinstance(holder, ast.Assign) and child is not call and isinstance(holder.targets[0], ast.Attribute)
 
 
 def _only_closes(holder: ast.Call, module: Module, evaluator: Evaluator) -> bool:

@@ -134,6 +134,7 @@ class FilledArguments:
         run, init = (classes.find_method(self.outline, cls, name) for name in ("run", "__init__"))
         if run is None or init is None:
             return
+        yield from self._set_by_class(cls, run)
         filled = {
             attribute
             for change, attribute in self.object_state.own_changes(run.scope)
@@ -155,6 +156,30 @@ class FilledArguments:
                         read = self._read_after(source.node, making, None)
                         if read is not None:
                             yield making, ast.unparse(source.node), read
+
+    def _set_by_class(self, cls: Class, run: Function) -> Iterator[tuple[Making, str, ast.AST]]:
+        """What `run` alone sets or fills on its own object, and the parent reads on the one that it has made."""
+        made = [arguments for _, arguments in self.evaluator.callers.constructions(cls.scope)]
+        if not made or self.evaluator.callers.of(run.scope):
+            return  # nobody makes one, or the parent runs it as well
+        begun = {
+            name for name, stores in attributes.stores(cls).items() if any(m.name == "__init__" for _, m in stores)
+        }
+        told: set[str] = set()
+        for change, attribute in self.object_state.own_changes(run.scope):
+            is_set = change.kind == "attribute" and isinstance(change.target, ast.Name)
+            is_filled = change.kind == "item" or (change.kind == "method" and change.name in FILLING)
+            if attribute not in begun - told or not (
+                is_set or (is_filled and self.object_state.is_plain(Instance(cls, None), attribute))
+            ):
+                continue
+            if self._is_filled_by_parent(cls, attribute):
+                continue
+            read = next(self.object_state.reads_in_parent(cls, attribute), None)
+            if read is not None:
+                told.add(attribute)
+                call, frame = made[0].call, made[0].frame
+                yield Making(call, frame.module, frame, frozenset(("spawn",))), f"its object's {attribute}", read[0]
 
     def _filled_attributes(self, receiver: Instance, function: Function) -> Iterator[tuple[str, ast.AST]]:
         """The containers of its own object that a process target alone fills, and that the parent reads."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
@@ -100,9 +100,9 @@ class KeptWorkers:
         self, cls: Class, setters: dict[str, list[tuple[str, bool]]], module: Module
     ) -> Iterator[tuple[ast.expr, ast.AST, str]]:
         """What may be changes of an object of a class: the object, the place and the attribute."""
-        for name, attributes in setters.items():
+        for name, stored_by_it in setters.items():
             calls = [c for c in module.calls.get(name, ()) if isinstance(c.func, ast.Attribute)]
-            read = [a for a, rebinds in attributes if self._matters(cls, a, rebinds)] if calls else []
+            read = [a for a, rebinds in stored_by_it if self._matters(cls, a, rebinds)] if calls else []
             for call in calls if read else ():
                 assert isinstance(call.func, ast.Attribute)
                 yield call.func.value, call, read[0]
@@ -192,6 +192,11 @@ class KeptWorkers:
                 given += self.evaluator.of(source) if source is not None else ()
             if given:
                 return given
+        elif isinstance(node, ast.Attribute) and ".dataset" in dotted(node.value):  # `loader.dataset.transform`
+            owners = [v for v in self._objects(node.value, frame, depth - 1) if isinstance(v, Instance)]
+            held = [v for owner in owners for v in attributes.attribute(self.evaluator, owner, node.attr)]
+            if held:
+                return held
         holder = _taken_from(node)
         if holder is not None:
             taken = [v for h in self._objects(holder, frame, depth - 1) for v in self._elements(h)]

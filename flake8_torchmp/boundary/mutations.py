@@ -24,6 +24,7 @@ from flake8_torchmp.semantics.values import (
     Member,
     Method,
     ModuleValue,
+    Unknown,
     Value,
 )
 
@@ -129,12 +130,20 @@ class Mutations:
             holder = up(call)
             if isinstance(holder, ast.Subscript) and isinstance(holder.ctx, ast.Store):
                 keys = self.evaluator.values(holder.slice, self.evaluator.frame_at(holder, module))
-                if any(isinstance(key, Constant) and key.value == variable.name for key in keys):
+                if any(isinstance(key, Constant) and key.value == variable.name for key in keys) or (
+                    all(isinstance(key, Unknown) for key in keys) and self._may_be_option(variable)
+                ):
                     yield Mutation(holder, module, "rebound")
             if isinstance(holder, ast.Attribute) and holder.attr == "update":
                 update = up(holder)
                 if isinstance(update, ast.Call) and self._is_key(variable.name, update, module):
                     yield Mutation(update, module, "rebound")
+
+    @staticmethod
+    def _may_be_option(variable: Global) -> bool:
+        """A number or text that the module binds once: `globals()[name] = value` is for those."""
+        bindings = [b for b in variable.bindings if b.kind != "declared"]
+        return len(bindings) == 1 and bindings[0].kind == "assign" and isinstance(bindings[0].value, ast.Constant)
 
     def _is_key(self, name: str, update: ast.Call, module: Module) -> bool:
         frame = self.evaluator.frame_at(update, module)
@@ -268,6 +277,17 @@ class Mutations:
             isinstance(callee, Method)
             and isinstance(callee.receiver, Instance)
             and effects.collects(callee.function.scope)
+            for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module))
+        )
+
+    def stores(self, call: ast.AST, module: Module) -> bool:
+        """`BOARD.submit(name, score)`, which puts an entry into what the object keeps."""
+        if not isinstance(call, ast.Call) or not effects.is_statement(call):
+            return False
+        return any(
+            isinstance(callee, Method)
+            and isinstance(callee.receiver, Instance)
+            and effects.stores(callee.function.scope)
             for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module))
         )
 

@@ -99,8 +99,9 @@ class ObjectState:
             is_copied = self.is_plain(receiver, attribute) or (
                 "fork" in worker.methods and change.kind != "attribute" and self._is_own_tensor(receiver, attribute)
             )
+            is_bound = change.kind == "attribute" and isinstance(change.target, ast.Name)
+            is_copied = is_copied or (is_bound and _is_number(change.value))
             if is_copied and not self._is_done_once(change, worker.scope, receiver.cls):
-                is_bound = change.kind == "attribute" and isinstance(change.target, ast.Name)
                 for read, module in self.reads_in_parent(receiver.cls, attribute):
                     if is_bound or not (
                         _asks_for_none(read) or self._asks_for_length(read, change, receiver, attribute)
@@ -368,6 +369,18 @@ def _unset(fact: Condition, receiver: str) -> str:
         test = test.args[0]
     is_own = isinstance(test, ast.Attribute) and dotted(test.value) == receiver
     return last_name(test) if is_own and not holds else ""
+
+
+def _is_number(node: ast.AST | None) -> bool:
+    """`len(row)`, `image.shape[-1]`, `loss.item()`: worked out, and bound to an attribute, it stays in its process."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if isinstance(node, ast.BinOp):
+        return _is_number(node.left) or _is_number(node.right)
+    if isinstance(node, ast.Call):
+        name = dotted(node.func)
+        return f"builtins.{name}" in NUMBERS or ("." in name and last_name(node.func) in (*LAYOUT, "item"))
+    return isinstance(node, ast.Attribute) and node.attr in LAYOUT
 
 
 def _asks_for_none(node: ast.AST) -> bool:

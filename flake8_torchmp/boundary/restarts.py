@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.answers import keep_empty
-from flake8_torchmp.semantics.calls import Arguments, Frame
+from flake8_torchmp.semantics.calls import Arguments, Frame, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import never_continues, reaching
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name, root_name, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, dotted, last_name, root_name, up
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Constant, Function, Instance, Method, Result, Value
 
 from . import apis
@@ -210,7 +211,7 @@ class Restarts:
                     return
                 is_made_there = loop is not None and any(a is loop for a in ancestors(made))
                 if loop is not None and (
-                    _changes_with(taken.loader, loop, made) or _is_prepared(taken.loader, made, loop)
+                    _changes_with(taken.loader, loop, made) or _is_prepared(taken.loader, made, loop, module)
                 ):
                     return
                 if is_made_there and has_workers:
@@ -232,18 +233,35 @@ def _changes_with(node: ast.AST, loop: Loop, *parts: ast.AST) -> bool:
     return any(_names_in(part) & bound for part in parts if any(a is loop for a in ancestors(part)))
 
 
-def _is_prepared(loader: ast.AST, made: ast.AST, loop: Loop) -> bool:
+def _is_prepared(loader: ast.AST, made: ast.AST, loop: Loop, module: Module) -> bool:
     """Whether the loop does something to the loader or to what it was made of, as `dataset.set_epoch(epoch)`."""
     names = _names_in(made) | _names_in(loader)
+    function = module.scope_of(loop).enclosing_function()
+    parts = {part.attr for item in (made, loader) for part in ast.walk(item) if isinstance(part, ast.Attribute)}
     for node in ast.walk(loop):
         target: Any = node.func if isinstance(node, ast.Call) else None
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             target = node
         if isinstance(target, ast.Attribute) and root_name(target) in names:
+            if function is not None and _is_of_something_else(target, function, parts):
+                continue
             statement = up(node)
             if isinstance(statement, ast.Expr) or target is node:
                 return True
     return False
+
+
+def _is_of_something_else(target: ast.Attribute, function: Scope, parts: set[str]) -> bool:
+    """`self.step += 1`, or `self.training_step(batch)` where the method touches nothing that the loader is made of."""
+    owner = function.enclosing_class()
+    if owner is None or dotted(target.value) != receiver_name(function) or target.attr in parts:
+        return False
+    if isinstance(target.ctx, ast.Store):
+        return True
+    bound = owner.bindings.get(target.attr, ())
+    if len(bound) != 1 or bound[0].kind != "def":
+        return False
+    return not any(isinstance(part, ast.Attribute) and part.attr in parts for part in ast.walk(bound[0].node))
 
 
 def _names_in(node: ast.AST) -> set[str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.callees import may_run_project
-from flake8_torchmp.semantics.calls import parameters, receiver_name
+from flake8_torchmp.semantics.calls import is_property, parameters, receiver_name
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS, conditions
@@ -31,7 +31,7 @@ from flake8_torchmp.semantics.values import (
 )
 
 from . import apis, random_sources
-from .alike_arguments import given_to_processes
+from .alike_arguments import are_alike, given_to_processes
 from .crossings import Crossing
 from .worker_taint import is_own_dataset
 from .workers import ITERATION_METHODS, WorkerFunction, Workers
@@ -304,7 +304,7 @@ class Seeds:
         module = worker.scope.module
         functions = [f for f in module.functions if self.workers.runs(module.scopes[f])]
         stored = [c.node for changes in module.changes.values() for c in changes if c.name == name]
-        return not any(getattr(f, "name", "") == name for f in module.functions) and not any(
+        return not any(getattr(f, "name", "") == name and is_property(f) for f in module.functions) and not any(
             ancestor in functions for node in stored for ancestor in ancestors(node)
         )
 
@@ -318,15 +318,25 @@ class Seeds:
         if not self.workers.crossings.is_process(cls) or len(stored) != 1 or stored[0][1].name != "__init__":
             return False
         value, init = stored[0][0].value, stored[0][1]
-        if not isinstance(value, ast.Name):
-            return isinstance(value, ast.Constant) and value.value is not None
-        parameter = parameters(init.node).get(value.id)  # type: ignore[arg-type]
+        return value is not None and self.is_same_for_objects(value, init, cls)
+
+    def is_same_for_objects(self, node: ast.expr, init: Scope, cls: Class) -> bool:
+        """Whether what an `__init__` works out is one for all objects of a class that the project makes."""
+        if isinstance(node, ast.List | ast.Tuple | ast.BinOp):
+            parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node.left, node.right]
+            return all(self.is_same_for_objects(part, init, cls) for part in parts)
+        if not isinstance(node, ast.Name):
+            return isinstance(node, ast.Constant) and node.value is not None
+        parameter = parameters(init.node).get(node.id)  # type: ignore[arg-type]
         if parameter is None:
             return False
         index = parameter.index - 1 if parameter.index is not None else None
         seeds: set[object] = set()
-        for _, arguments in self.workers.evaluator.callers.constructions(cls.scope):
+        constructions = self.workers.evaluator.callers.constructions(cls.scope)
+        for _, arguments in constructions:
             source = arguments.get(index, parameter.name)
+            if len(constructions) == 1 and source is not None and are_alike([source.node], arguments.call):
+                return True
             values = self.workers.evaluator.of(source) if source is not None else ()
             default = parameter.default.value if isinstance(parameter.default, ast.Constant) else None
             given = [v.value if isinstance(v, Constant) else None for v in values] if source is not None else [default]
@@ -352,11 +362,21 @@ class Seeds:
         values = self.outline.values(call.func, self.outline.frame_at(call, module))
         of_loader = worker.kind in ("dataset", "collate", "helper") or "worker_init_fn" in worker.reached_from
         for value in values:
+            if isinstance(value, Function) and self._gives_same(value, worker, depth):
+                continue
             name = value.name if isinstance(value, External) else ""
             if name not in random_sources.SAME_IN_LOADER or (name.startswith("torch.") and not of_loader):
                 return False
         parts = [*call.args, *(keyword.value for keyword in call.keywords)]
         return bool(values) and all(self.is_same(part, worker, fixed, depth + 1) for part in parts)
+
+    def _gives_same(self, function: Function, worker: WorkerFunction, depth: int) -> bool:
+        """Whether a function without parameters, such as `get_rank()`, gives the same in all workers."""
+        scope = function.scope
+        if parameters(function.node) or scope.is_generator or not scope.returns:
+            return False
+        inner = worker._replace(scope=scope, receiver=None)
+        return all(r.value is not None and self.is_same(r.value, inner, frozenset(), depth + 1) for r in scope.returns)
 
     # what its author thought of
 

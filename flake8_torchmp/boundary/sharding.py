@@ -227,6 +227,7 @@ class Sharding:
             return True
         if isinstance(leaf, ast.Attribute) and leaf.attr in random_sources.RECEIVING:
             return True
+        leaf = _opened(leaf, frame.module)
         inner = self.evaluator.frame_in(frame.module.scope_of(leaf), frame)
         values = self.evaluator.values(leaf, inner)
         if isinstance(leaf, (ast.Call, ast.Subscript, ast.List, ast.Tuple, *COMPREHENSIONS)):
@@ -438,6 +439,13 @@ def _leaves(iterables: list[ast.expr]) -> Iterator[ast.expr]:
             yield node.func.value
         elif not isinstance(node, ast.Constant | ast.Compare | ast.BoolOp | ast.NamedExpr | ast.UnaryOp):
             yield node
+
+
+def _opened(node: ast.expr, module: Module) -> ast.expr:
+    """`path.open()` of `lines`, after `with path.open() as lines:`."""
+    bound = module.scope_of(node).bindings.get(node.id, ()) if isinstance(node, ast.Name) else ()
+    value = bound[0].value if len(bound) == 1 and bound[0].kind in ("assign", "with") else None
+    return value if isinstance(value, ast.Call) and last_name(value.func) == "open" else node
 
 
 def _is_unseen(value: Value) -> bool:

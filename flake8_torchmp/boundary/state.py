@@ -208,8 +208,17 @@ class State:
                 variable = (
                     self.names.of_name(node, module) if asked is not None and effects.is_statement(asked) else None
                 )
-                if asked is not None and variable is not None and self.mutations.collects(asked, module):
+                if asked is None or variable is None:
+                    continue
+                is_stored = not self._is_lazy(asked, variable, module) and self._is_named_once(node, scope)
+                if self.mutations.collects(asked, module) or (is_stored and self.mutations.stores(asked, module)):
                     yield asked, variable
+
+    @staticmethod
+    def _is_named_once(name: ast.Name, scope: Scope) -> bool:
+        """Whether a function does nothing else with a variable: a cache it would ask first."""
+        loads = [load for load in scope.module.loads(name.id) if isinstance(load, ast.Name)]
+        return [load for load in loads if scope.module.scope_of(load).enclosing_function() is scope] == [name]
 
     def _changed_variable(self, change: Change, module: Module) -> Global | None:
         target: Any = change.target

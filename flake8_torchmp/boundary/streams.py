@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
-from flake8_torchmp.semantics import classes
-from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters
+from flake8_torchmp.semantics import attributes, classes
+from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, last_name
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name
 from flake8_torchmp.semantics.scopes import Place, Scope
-from flake8_torchmp.semantics.values import External, Function, Instance, Result, Unknown, Value
+from flake8_torchmp.semantics.values import Class, External, Function, Instance, Result, Unknown, Value
 
 from . import random_sources
 from .seeding import Seeds
@@ -59,7 +59,7 @@ class Streams:
                 continue
             for used in _generators_of(node):
                 value = self._generator(used, worker)
-                if value is None or not self._is_made_once(value, worker):
+                if value is None or not self._is_made_once(value, worker, user):
                     continue
                 name = last_name(used)
                 if self._is_reseeded(name, scope.module) or self._is_reseeded_at_start(name, user):
@@ -77,6 +77,8 @@ class Streams:
             return found
         if worker.kind == "task" and (shared := self._shared_by_tasks(node, worker)) is not None:
             return shared
+        if isinstance(node, ast.Attribute):
+            return self._given_to_objects(node, worker)
         if not isinstance(node, ast.Name):
             return None
         if node.id in worker.scope.module.scope.bindings and node.id not in worker.scope.bindings:
@@ -90,6 +92,29 @@ class Streams:
                 if made is not None:
                     return made
         return None
+
+    def _given_to_objects(self, node: ast.Attribute, worker: WorkerFunction) -> Result | None:
+        """The one generator that objects are made with whose methods processes run: `Actor(rank, rng)`."""
+        made_class = self._class_of_objects(worker)
+        if made_class is None or dotted(node.value) != receiver_name(worker.scope) or not self._are_several(worker):
+            return None
+        found: list[Result | None] = []
+        for cls, arguments in self.evaluator.callers.constructions(made_class.scope):
+            values = attributes.attribute(self.evaluator, Instance(cls, arguments), node.attr)
+            found.append(next(filter(None, map(_made, values)), None))
+        is_one = len({id(made.arguments.call) if made is not None else 0 for made in found}) == 1
+        return found[0] if is_one else None
+
+    def _class_of_objects(self, worker: WorkerFunction) -> Class | None:
+        """The class whose objects, one for each process or task, run a method in workers."""
+        receiver = worker.receiver
+        if worker.kind not in ("process", "task") or not isinstance(receiver, Instance):
+            return None
+        is_task = worker.kind == "task" and receiver.arguments is None
+        return receiver.cls if is_task or self.workers.crossings.is_process(receiver.cls) else None
+
+    def _are_several(self, worker: WorkerFunction) -> bool:
+        return worker.kind == "task" or self.seeds.has_company(worker.scope.module, receiver=worker.receiver)
 
     def _given_to_initializers(self, name: str, module: Module) -> Iterator[Value]:
         """What a global of the workers is that an initializer binds to one of its arguments."""
@@ -133,10 +158,15 @@ class Streams:
             return open_frame
         return self.outline.frame(worker.scope, None, open_frame.closure, worker.receiver)
 
-    def _is_made_once(self, value: Result, worker: WorkerFunction) -> bool:
+    def _is_made_once(self, value: Result, worker: WorkerFunction, user: Module) -> bool:
         call = value.arguments.call
         module = value.arguments.frame.module
         function = module.scope_of(call).enclosing_function()
+        cls = self._class_of_objects(worker)
+        if cls is not None and function is not None and function.enclosing_class() is not None:
+            seeds = [*call.args, *(k.value for k in call.keywords)] if isinstance(call, ast.Call) else []
+            alike = bool(seeds) and all(self.seeds.is_same_for_objects(seed, function, cls) for seed in seeds)
+            return alike and self._are_several(worker) and not self.workers.runs(function)  # each object makes its own
         owner = worker.receiver.arguments if isinstance(worker.receiver, Instance) else None
         made = [call, owner.call] if owner is not None and worker.kind in TARGETS else [call]
         for item in (item for place in made for item in ancestors(place)):
@@ -145,7 +175,7 @@ class Streams:
         if function is None:
             is_seeded = bool(value.arguments.positional or value.arguments.keywords) or "manual_seed" in value.name
             return is_seeded or "torch" in value.name or "fork" in worker.methods
-        return not self.workers.runs(function)
+        return not (self.workers.runs(function) or any(function is other.scope for other in self.workers.of(user)))
 
     def _is_reseeded(self, name: str, module: Module) -> bool:
         """Whether worker code makes a generator of that name anew, or seeds it."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import has_receiver, is_property, receiver_name
-from flake8_torchmp.semantics.flow import Condition, conditions, facts
+from flake8_torchmp.semantics.flow import Condition, conditions, facts, reaching
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name, position
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Function, Instance, Method, Value
 
@@ -197,12 +197,13 @@ class Taint:
         scope = self.sharding.outline.scope_binding(name.id, self.module.scope_of(name))
         if scope is None or scope.is_module:
             return False
-        key = (id(scope), name.id)
+        bindings = reaching(scope.bindings[name.id], name, scope, self.module.scope_of(name))
+        key = (id(scope), " ".join((name.id, *(str(position(b.node)) for b in bindings))))
         if key not in self._names:
             self._names[key] = False
             self._names[key] = any(
                 self.depends(b.value) or self._is_decided(b.node)
-                for b in scope.bindings[name.id]
+                for b in bindings
                 if b.value is not None and b.kind != "parameter"
             ) or any(
                 self.covers(change.node, change.value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from . import changes, classes, looped
 from .calls import Arguments, Frame, has_receiver, is_class_method, is_property, is_static, receiver_name
+from .flow import conditions
 from .nodes import FUNCTIONS, dotted
 from .scopes import Change, Scope
 from .values import (
@@ -16,6 +17,7 @@ from .values import (
     UNKNOWN,
     Class,
     Collection,
+    Constant,
     External,
     Function,
     Instance,
@@ -240,12 +242,27 @@ def stored(
             if method.name == "__init__" and classes.is_bare(instance):
                 continue
             frame = store_frame(evaluator, instance, cls, method)
-            if evaluator.never(change.node, frame):
+            if not _is_set_if_unset(change, name) and evaluator.never(change.node, frame):
                 continue
             inner = evaluator.frame_in(cls.scope.module.scope_of(change.target), frame)
             for value in evaluator.unpacked(evaluator.values(change.value, inner), change.path):
                 if grown is not None and isinstance(value, Collection | Result | Instance):
                     value = value.with_additions(grown)
+                yield value
+
+
+def _is_set_if_unset(change: Change, name: str) -> bool:
+    """`if self.x is None: self.x = …`: what it sets says nothing of whether it is reached."""
+    tests = [part for condition in conditions(change.node) for part in ast.walk(condition.test)]
+    return any(isinstance(part, ast.Attribute) and part.attr == name for part in tests)
+
+
+def _given_at_first(evaluator: Evaluator, instance: Instance, name: str) -> Iterator[Value]:
+    """What a record's field is given, where its methods only set it if that is nothing."""
+    order = classes.project_classes(evaluator, instance.cls)
+    if all(_is_set_if_unset(change, name) for cls in order for change, _ in stores(cls).get(name, ())):
+        for value in field(evaluator, instance, name):
+            if not (isinstance(value, Constant) and value.value is None):
                 yield value
 
 
@@ -270,6 +287,14 @@ def _grown(evaluator: Evaluator, instance: Instance, name: str) -> changes.Addit
     return evaluator.additions((*instance.key, name), lambda: frames)
 
 
+def _filled_later(evaluator: Evaluator, instance: Instance, name: str, values: list[Value]) -> list[Value]:
+    """The default of a record's field, with what the record's methods add to it."""
+    grown = _grown(evaluator, instance, name) if any(isinstance(value, Collection) for value in values) else None
+    if grown is None:
+        return values
+    return [value.with_additions(grown) if isinstance(value, Collection) else value for value in values]
+
+
 def attribute(evaluator: Evaluator, base: Value, name: str) -> Iterator[Value]:
     """What `base.name` can be, for an object, a class or `super()`."""
     if isinstance(base, Super):
@@ -282,7 +307,9 @@ def attribute(evaluator: Evaluator, base: Value, name: str) -> Iterator[Value]:
         found = list(stored(evaluator, base, name))
         if found and _begins_with_that_of_class(evaluator, base, name):
             yield from _of_class(evaluator, base, evaluator.mro(base.cls), name)
-        found = found or list(field(evaluator, base, name))
+        elif found:
+            found += _given_at_first(evaluator, base, name)
+        found = found or _filled_later(evaluator, base, name, list(field(evaluator, base, name)))
         yield from found
         if found or placed:
             return

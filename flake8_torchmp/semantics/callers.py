@@ -13,9 +13,9 @@ from flake8_torchmp import source
 from . import classes
 from .builtin import OPERATORS
 from .callees import may_run_project
-from .calls import Arguments, Frame, bound_to, made_by_class_methods
+from .calls import Arguments, Frame, bound_to, made_by_class_methods, receiver_name
 from .module import Module
-from .nodes import last_name, up
+from .nodes import dotted, last_name, up
 from .scopes import Scope
 from .values import Class, Collection, Function, Instance, Method, Partial, Source, Value
 
@@ -137,11 +137,34 @@ class Callers:
             frame = self.evaluator.frame_at(call, module)
             given = next((v for v in self.evaluator.values(load, frame) if _function_of(v) is scope), None)
             for callee in self.evaluator.values(call.func, frame) if given is not None else ():
+                if isinstance(callee, Class):
+                    for key, method in self._kept_by(Instance(callee, self.evaluator.arguments(call, frame)), scope):
+                        yield self.evaluator.arguments(key, method), None
                 inner = self._inside(callee, self.evaluator.arguments(call, frame))
                 if inner is None:
                     continue
                 for key in self._deferred_in(inner, load):
                     yield self.evaluator.arguments(key, inner), given.receiver if isinstance(given, Method) else None
+
+    def _kept_by(self, owner: Instance, scope: Scope) -> Iterator[tuple[ast.expr, Frame]]:
+        """Where the methods of an object have called later what it was made with: `Process(target=self.work)`."""
+        module = owner.cls.scope.module
+        for api, deferred in self._by_name.items() if self._deferring.search(module.data) else ():
+            for call in list(module.calls.get(api, ())):
+                key = _given(call, deferred)
+                method = module.scope_of(call).enclosing_function()
+                if (
+                    not isinstance(key, ast.Attribute)
+                    or method is None
+                    or method.enclosing_class() is not owner.cls.scope
+                ):
+                    continue
+                if dotted(key.value) != receiver_name(method):
+                    continue
+                frame = self.evaluator.frame(method, None, self.evaluator.frame_of(method).closure, owner)
+                if any(_function_of(value) is scope for value in self.evaluator.values(key, frame)):
+                    self._deferred[id(key)] = (call, deferred)
+                    yield key, frame
 
     def _inside(self, callee: Value, arguments: Arguments) -> Frame | None:
         if isinstance(callee, Class):

@@ -24,6 +24,12 @@ def collects(method: Scope) -> bool:
     return any(_is_addition(change) for change in _changes(method, 0))
 
 
+def stores(method: Scope) -> bool:
+    """Whether all that a method does is to put an entry into a container of its object."""
+    changed = list(_changes(method, 0))
+    return bool(changed) and all(c.kind == "item" and isinstance(c.target, ast.Attribute) for c in changed)
+
+
 def is_statement(call: ast.AST) -> bool:
     """Whether a call is made for its effect alone."""
     return isinstance(up(call), ast.Expr)
