@@ -136,9 +136,10 @@ class DatasetArguments:
     def _of_library(self, callee: External, arguments: Arguments, module: Module) -> Iterator[DatasetArgument]:
         for name, source in arguments.all():
             index = int(name) if name.isdigit() else None
-            if self.paths.is_path_of_library(index, name):
-                text = callee.name.rpartition(".")[2]
-                yield DatasetArgument(text, "root" if index == 0 else name, source, module, _line(arguments))
+            text = callee.name.rpartition(".")[2]
+            if self.paths.is_path_of_library(text, index, name):
+                parameter = name if index is None else ("root", "labels")[index]
+                yield DatasetArgument(text, parameter, source, module, _line(arguments))
 
     def _of_project(self, cls: Class, arguments: Arguments, module: Module) -> Iterator[DatasetArgument]:
         for name, source in self._given(cls, arguments):

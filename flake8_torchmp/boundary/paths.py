@@ -70,6 +70,8 @@ LOOKERS = OPENERS | frozenset(
 PATH_PARAMETERS = re.compile(
     r"(?:^|_)(?:root|path|paths|dir|dirs|directory|folder|file|filename|files|fname|filepath|filelist|csv|location)$"
 )
+LABELLED_BY_FILE = frozenset("CocoDetection CocoCaptions UCF101 HMDB51".split())
+"""Datasets of libraries whose second argument is the path of their labels."""
 
 
 class Literal(NamedTuple):
@@ -200,9 +202,10 @@ class Paths:
         return self._parameters[key]
 
     @staticmethod
-    def is_path_of_library(index: int | None, name: str) -> bool:
-        """Datasets of libraries take their root first; other paths say so by name."""
-        return index == 0 or bool(PATH_PARAMETERS.search(name))
+    def is_path_of_library(dataset: str, index: int | None, name: str) -> bool:
+        """Datasets of libraries take their root first, some their labels after it; other paths say so by name."""
+        is_positional = index == 0 or (index == 1 and dataset in LABELLED_BY_FILE)
+        return is_positional or name == "annFile" or bool(PATH_PARAMETERS.search(name))
 
 
 def _lists(value: Result) -> bool:
