@@ -29,7 +29,7 @@ from flake8_torchmp.semantics.values import (
 
 from .apis import WORDS, is_dataset_name
 from .datasets import Datasets
-from .paths import Paths, is_relative
+from .paths import Paths, field_read, is_relative
 
 
 class DatasetArgument(NamedTuple):
@@ -148,11 +148,12 @@ class DatasetArguments:
             for field in _fields_read(cls, name):
                 inner = _field_of(source, field)
                 if self.paths.is_path_parameter(cls, f"{name}.{field}") and self._may_be_path(inner):
-                    yield DatasetArgument(cls.scope.name, f"{name}.{field}", inner, module, _line(arguments), cls)
+                    text = f"{name}.{field}".replace(".[", "[")
+                    yield DatasetArgument(cls.scope.name, text, inner, module, _line(arguments), cls)
 
     def _may_be_path(self, source: Source) -> bool:
         """Whether an argument can be a relative path, as far as definitions alone tell."""
-        place = source.node.value if isinstance(source.node, ast.Attribute) else source.node
+        place = source.node.value if isinstance(source.node, ast.Attribute | ast.Subscript) else source.node
         frame = self.outline.frame_at(place, source.frame.module)
         return any(
             isinstance(value, Unknown | Result | Collection | Text)
@@ -187,12 +188,12 @@ class DatasetArguments:
 
 
 def _fields_read(cls: Class, name: str) -> tuple[str, ...]:
-    """What a dataset reads of an object that its constructor is given: `config.root`, `self.config.root`."""
+    """What a dataset reads of what its constructor is given: `config.root`, `self.config.root`, `config["root"]`."""
     memo, key = cls.scope.module.memo, ("fields read", cls.node)
     if key not in memo:
         inits = [node for node in cls.node.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
         memo[key] = (
-            [(dotted(node.value), node.attr) for node in ast.walk(cls.node) if isinstance(node, ast.Attribute)],
+            [read for node in ast.walk(cls.node) if (read := field_read(node))],
             [node for init in inits for node in ast.walk(init) if isinstance(node, ast.Assign)],
         )
     read, assigned = memo[key]
@@ -203,7 +204,11 @@ def _fields_read(cls: Class, name: str) -> tuple[str, ...]:
 def _field_of(source: Source, field: str) -> Source:
     memo, key = source.frame.module.memo, ("field", source.node, field)
     if key not in memo:
-        memo[key] = ast.copy_location(ast.Attribute(source.node, field, ast.Load()), source.node)
+        made: ast.expr = ast.Attribute(source.node, field, ast.Load())
+        if field.startswith("["):
+            entry = ast.copy_location(ast.Constant(field[1:-1]), source.node)
+            made = ast.Subscript(source.node, entry, ast.Load())
+        memo[key] = ast.copy_location(made, source.node)
     return Source(memo[key], source.frame)
 
 
