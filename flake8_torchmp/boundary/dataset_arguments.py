@@ -11,7 +11,7 @@ from flake8_torchmp.semantics.callees import is_kept
 from flake8_torchmp.semantics.calls import Arguments, Frame, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, dotted, last_name, root_name, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, dotted, is_none, last_name, root_name, up
 from flake8_torchmp.semantics.scopes import Binding
 from flake8_torchmp.semantics.values import (
     Class,
@@ -185,6 +185,34 @@ class DatasetArguments:
             elif parameter.default is not None and not arguments.is_open:
                 assert init.closure is not None
                 yield name, Source(parameter.default, init.closure)
+                if is_none(parameter.default):
+                    frame = self.evaluator.frame_of(init.scope)
+                    yield from ((name, Source(node, frame)) for node in _stand_ins(init.scope.node, name))
+
+
+def _stand_ins(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, name: str) -> list[ast.expr]:
+    """What a function takes where it is given None: `root = root or "data"`, `if root is None: root = "data"`."""
+    found: list[ast.expr] = []
+    for node in body_nodes(function, nested=False):
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and dotted(node.values[0]) == name:
+            found.append(node.values[-1])
+        elif isinstance(node, ast.IfExp | ast.If) and (is_missing := _is_missing(node.test, name)) is not None:
+            if isinstance(node, ast.IfExp):
+                found.append(node.body if is_missing else node.orelse)
+            elif is_missing:
+                set_there = (part for part in node.body if isinstance(part, ast.Assign))
+                found += [part.value for part in set_there if dotted(part.targets[0]) == name]
+    return found
+
+
+def _is_missing(test: ast.expr, name: str) -> bool | None:
+    """Whether a test holds where a parameter is None, or where it is not; None of another test."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _is_missing(test.operand, name)
+        return None if inner is None else not inner
+    if isinstance(test, ast.Compare) and dotted(test.left) == name and is_none(test.comparators[0]):
+        return isinstance(test.ops[0], ast.Is | ast.Eq)
+    return False if dotted(test) == name else None
 
 
 def _fields_read(cls: Class, name: str) -> tuple[str, ...]:
