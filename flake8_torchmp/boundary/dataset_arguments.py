@@ -11,7 +11,7 @@ from flake8_torchmp.semantics.callees import is_kept
 from flake8_torchmp.semantics.calls import Arguments, Frame, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, dotted, last_name, root_name, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, dotted, is_none, last_name, root_name, up
 from flake8_torchmp.semantics.scopes import Binding
 from flake8_torchmp.semantics.values import (
     Class,
@@ -29,7 +29,7 @@ from flake8_torchmp.semantics.values import (
 
 from .apis import WORDS, is_dataset_name
 from .datasets import Datasets
-from .paths import Paths, is_relative
+from .paths import Paths, field_read, is_relative
 
 
 class DatasetArgument(NamedTuple):
@@ -136,9 +136,10 @@ class DatasetArguments:
     def _of_library(self, callee: External, arguments: Arguments, module: Module) -> Iterator[DatasetArgument]:
         for name, source in arguments.all():
             index = int(name) if name.isdigit() else None
-            if self.paths.is_path_of_library(index, name):
-                text = callee.name.rpartition(".")[2]
-                yield DatasetArgument(text, "root" if index == 0 else name, source, module, _line(arguments))
+            text = callee.name.rpartition(".")[2]
+            if self.paths.is_path_of_library(text, index, name):
+                parameter = name if index is None else ("root", "labels")[index]
+                yield DatasetArgument(text, parameter, source, module, _line(arguments))
 
     def _of_project(self, cls: Class, arguments: Arguments, module: Module) -> Iterator[DatasetArgument]:
         for name, source in self._given(cls, arguments):
@@ -147,11 +148,12 @@ class DatasetArguments:
             for field in _fields_read(cls, name):
                 inner = _field_of(source, field)
                 if self.paths.is_path_parameter(cls, f"{name}.{field}") and self._may_be_path(inner):
-                    yield DatasetArgument(cls.scope.name, f"{name}.{field}", inner, module, _line(arguments), cls)
+                    text = f"{name}.{field}".replace(".[", "[")
+                    yield DatasetArgument(cls.scope.name, text, inner, module, _line(arguments), cls)
 
     def _may_be_path(self, source: Source) -> bool:
         """Whether an argument can be a relative path, as far as definitions alone tell."""
-        place = source.node.value if isinstance(source.node, ast.Attribute) else source.node
+        place = source.node.value if isinstance(source.node, ast.Attribute | ast.Subscript) else source.node
         frame = self.outline.frame_at(place, source.frame.module)
         return any(
             isinstance(value, Unknown | Result | Collection | Text)
@@ -183,15 +185,43 @@ class DatasetArguments:
             elif parameter.default is not None and not arguments.is_open:
                 assert init.closure is not None
                 yield name, Source(parameter.default, init.closure)
+                if is_none(parameter.default):
+                    frame = self.evaluator.frame_of(init.scope)
+                    yield from ((name, Source(node, frame)) for node in _stand_ins(init.scope.node, name))
+
+
+def _stand_ins(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, name: str) -> list[ast.expr]:
+    """What a function takes where it is given None: `root = root or "data"`, `if root is None: root = "data"`."""
+    found: list[ast.expr] = []
+    for node in body_nodes(function, nested=False):
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and dotted(node.values[0]) == name:
+            found.append(node.values[-1])
+        elif isinstance(node, ast.IfExp | ast.If) and (is_missing := _is_missing(node.test, name)) is not None:
+            if isinstance(node, ast.IfExp):
+                found.append(node.body if is_missing else node.orelse)
+            elif is_missing:
+                set_there = (part for part in node.body if isinstance(part, ast.Assign))
+                found += [part.value for part in set_there if dotted(part.targets[0]) == name]
+    return found
+
+
+def _is_missing(test: ast.expr, name: str) -> bool | None:
+    """Whether a test holds where a parameter is None, or where it is not; None of another test."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _is_missing(test.operand, name)
+        return None if inner is None else not inner
+    if isinstance(test, ast.Compare) and dotted(test.left) == name and is_none(test.comparators[0]):
+        return isinstance(test.ops[0], ast.Is | ast.Eq)
+    return False if dotted(test) == name else None
 
 
 def _fields_read(cls: Class, name: str) -> tuple[str, ...]:
-    """What a dataset reads of an object that its constructor is given: `config.root`, `self.config.root`."""
+    """What a dataset reads of what its constructor is given: `config.root`, `self.config.root`, `config["root"]`."""
     memo, key = cls.scope.module.memo, ("fields read", cls.node)
     if key not in memo:
         inits = [node for node in cls.node.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
         memo[key] = (
-            [(dotted(node.value), node.attr) for node in ast.walk(cls.node) if isinstance(node, ast.Attribute)],
+            [read for node in ast.walk(cls.node) if (read := field_read(node))],
             [node for init in inits for node in ast.walk(init) if isinstance(node, ast.Assign)],
         )
     read, assigned = memo[key]
@@ -202,7 +232,11 @@ def _fields_read(cls: Class, name: str) -> tuple[str, ...]:
 def _field_of(source: Source, field: str) -> Source:
     memo, key = source.frame.module.memo, ("field", source.node, field)
     if key not in memo:
-        memo[key] = ast.copy_location(ast.Attribute(source.node, field, ast.Load()), source.node)
+        made: ast.expr = ast.Attribute(source.node, field, ast.Load())
+        if field.startswith("["):
+            entry = ast.copy_location(ast.Constant(field[1:-1]), source.node)
+            made = ast.Subscript(source.node, entry, ast.Load())
+        memo[key] = ast.copy_location(made, source.node)
     return Source(memo[key], source.frame)
 
 

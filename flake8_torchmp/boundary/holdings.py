@@ -118,7 +118,8 @@ class Holdings:
             inner += self._given(value)
         elif (network := same_network(self.evaluator, value)) is not None:
             inner.append(network)
-        elif isinstance(value, Result) and value.additions and builtin.is_namespace(value):
+        elif isinstance(value, Result) and (_keeps_fields(value) or builtin.is_namespace(value)):
+            inner += self._given(value) if _keeps_fields(value) else ()
             inner += [item for extra in value.added_attributes() for item in self.evaluator.of(extra.source)]
         for item in inner:
             if isinstance(item, IMPORTANT):
@@ -184,6 +185,11 @@ class Holdings:
             yield from builtin.iterated(self.evaluator, value)
         else:
             yield value
+
+
+def _keeps_fields(value: Result) -> bool:
+    """Whether an object that no class of the project describes holds what it was made with, as its fields."""
+    return builtin.is_record(value) or value.name in builtin.RECORDS
 
 
 def _keeps(value: Result) -> bool:

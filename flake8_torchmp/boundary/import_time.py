@@ -32,7 +32,7 @@ class ImportTime:
             return False
         scope = module.scope_of(node).enclosing_function()
         if scope is None:
-            return True
+            return not self._is_left_to_the_parent(module)
         seen = {id(scope)}
         pending = [scope]
         while pending:
@@ -44,12 +44,37 @@ class ImportTime:
                     continue
                 caller = place.scope_of(reference).enclosing_function()
                 if caller is None:
-                    if not is_program_file(place):
+                    if not is_program_file(place) and not self._is_left_to_the_parent(place):
                         return True
                 elif id(caller) not in seen:
                     seen.add(id(caller))
                     pending.append(caller)
         return self._is_called_from_a_list(seen, module, kept_by)
+
+    def _is_left_to_the_parent(self, module: Module) -> bool:
+        """Whether only functions and guarded code import a module, and it has nothing that children look up in it."""
+        codebase = self.evaluator.codebase
+        importers = [codebase.module(path) for path in codebase.importers(module.path)]
+        if (
+            not importers
+            or module.classes
+            or not all(place and self._imports_late(place, module) for place in importers)
+        ):
+            return False
+        own = [module.scopes[node] for node in module.functions if runs_at_import(node, module)]
+        return all(is_called(node) for scope in own for node, _ in self.phases.references(scope))
+
+    def _imports_late(self, place: Module, module: Module) -> bool:
+        imports = [node for node in ast.walk(place.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        return all(
+            not runs_at_import(node, place) or is_guarded(self.evaluator, node, place)
+            for node in imports
+            if any(self._leads_to(name, node, place, module) for name in _modules_named(node))
+        )
+
+    def _leads_to(self, name: str, node: ast.Import | ast.ImportFrom, place: Module, module: Module) -> bool:
+        found = self.evaluator.codebase.find(name, place.path, getattr(node, "level", 0))
+        return found is not None and found[1] == module.path
 
     def _is_kept_away(self, node: ast.AST, module: Module, kept_by: Iterable[str]) -> bool:
         return is_guarded(self.evaluator, node, module) or not set(kept_by).isdisjoint(caught_around(node))
@@ -82,6 +107,14 @@ class ImportTime:
             for decorated, place in self.phases.references(maker)
             if isinstance(decorated, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         )
+
+
+def _modules_named(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """What an import may load: `from package import part` the package, or its part."""
+    names = [alias.name for alias in node.names]
+    if isinstance(node, ast.Import):
+        return names
+    return [node.module or "", *(f"{node.module}.{name}" if node.module else name for name in names)]
 
 
 def _runs(reference: ast.AST, function: Scope) -> bool:

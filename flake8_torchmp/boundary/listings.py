@@ -14,7 +14,7 @@ from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, mentions, up
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import Class, External, Function, Hop, Instance, Method, Value
+from flake8_torchmp.semantics.values import Class, Collection, External, Function, Hop, Instance, Method, Value
 
 from . import apis
 from .datasets import Datasets
@@ -187,13 +187,15 @@ class _Flow:
         if isinstance(parent, ast.Attribute) and parent.value is node:
             outer = up(parent)
             if isinstance(outer, ast.Call) and outer.func is parent:
-                if parent.attr in ("copy", "tolist", "items"):
+                if parent.attr in ("copy", "tolist", "items", "values"):
                     self._go(outer, place)
             elif parent.attr in ("iloc", "values"):
                 self._go(parent, place)
         elif isinstance(parent, ast.comprehension) and parent.iter is node:
+            self._each(parent, place)
             return self._comprehension(parent, place)
         elif isinstance(parent, ast.For | ast.AsyncFor) and parent.iter is node:
+            self._each(parent, place)
             return self._loop(parent, place)
         elif isinstance(parent, ast.Tuple) and isinstance(up(parent), ast.Return | ast.Assign):
             is_plain = not any(isinstance(element, ast.Starred) for element in parent.elts)
@@ -302,6 +304,18 @@ class _Flow:
             if number == index or (isinstance(node, ast.keyword) and node.arg == name):
                 way = (*place.way, Hop(call, place.module, f"{cls.scope.name}({name}=)"))
                 self._kept(name, "self", cls.scope, _Place(call, cls.scope.module, way, None, place.is_number))
+
+    def _each(self, loop: ast.comprehension | ast.For | ast.AsyncFor, place: _Place) -> None:
+        """`for part in (train, val)`, `for name, part in {"train": train}.items()`: the variable is the listing."""
+        iterated: ast.expr = loop.iter
+        if isinstance(iterated, ast.Call) and last_name(iterated.func) in ("items", "values"):
+            holder = getattr(iterated.func, "value", None)
+            known = self.outline.values(holder, self.outline.frame_at(holder, place.module)) if holder else ()
+            if not any(isinstance(value, Collection) and isinstance(value.node, ast.Dict) for value in known):
+                return
+        elif not isinstance(iterated, ast.Tuple | ast.List):
+            return
+        self._bound(loop.target, place)
 
     def _comprehension(self, part: ast.comprehension, place: _Place) -> str:
         whole: Any = up(part)

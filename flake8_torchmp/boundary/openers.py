@@ -75,7 +75,7 @@ OPENERS: dict[str, Opener] = {
         "database client",
         "*",
     ),
-    **_rows("zipfile.ZipFile zipfile.PyZipFile", "archive", "open fp"),
+    **_rows("zipfile.ZipFile zipfile.PyZipFile zipfile.Path", "archive", "open fp"),
     **_rows("tarfile.open tarfile.TarFile tarfile.TarFile.open", "archive", "extractfile fileobj"),
     **_rows("rarfile.RarFile py7zr.SevenZipFile libarchive.file_reader", "archive", "open"),
     **_rows("mmap.mmap", "memory map of a file", forks=True),

@@ -70,6 +70,8 @@ LOOKERS = OPENERS | frozenset(
 PATH_PARAMETERS = re.compile(
     r"(?:^|_)(?:root|path|paths|dir|dirs|directory|folder|file|filename|files|fname|filepath|filelist|csv|location)$"
 )
+LABELLED_BY_FILE = frozenset("CocoDetection CocoCaptions UCF101 HMDB51".split())
+"""Datasets of libraries whose second argument is the path of their labels."""
 
 
 class Literal(NamedTuple):
@@ -200,9 +202,25 @@ class Paths:
         return self._parameters[key]
 
     @staticmethod
-    def is_path_of_library(index: int | None, name: str) -> bool:
-        """Datasets of libraries take their root first; other paths say so by name."""
-        return index == 0 or bool(PATH_PARAMETERS.search(name))
+    def is_path_of_library(dataset: str, index: int | None, name: str) -> bool:
+        """Datasets of libraries take their root first, some their labels after it; other paths say so by name."""
+        is_positional = index == 0 or (index == 1 and dataset in LABELLED_BY_FILE)
+        return is_positional or name == "annFile" or bool(PATH_PARAMETERS.search(name))
+
+
+def field_read(node: ast.AST) -> tuple[str, str] | None:
+    """What is read of what: `root` of `config.root`, `[root]` of `config["root"]` and `config.get("root")`."""
+    if isinstance(node, ast.Attribute):
+        return dotted(node.value), node.attr
+    holder: ast.expr | None = None
+    key: ast.expr | None = None
+    if isinstance(node, ast.Subscript):
+        holder, key = node.value, node.slice
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
+        holder, key = node.func.value, node.args[0]
+    if holder is None or not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+        return None
+    return dotted(holder), f"[{key.value}]"
 
 
 def _lists(value: Result) -> bool:
@@ -296,7 +314,7 @@ class _Flow:
         return any(self._call(node, scope, names, receiver, depth) for node in calls)
 
     def _kept(self) -> set[str]:
-        return self.makers.union(name.rpartition(".")[2] for name in self.attributes)
+        return self.makers.union(name.partition(".[")[0].rpartition(".")[2] for name in self.attributes)
 
     def _returns(self, scope: Scope) -> bool:
         assignments, _, mentioned = _assignments_and_calls(scope)
@@ -350,6 +368,10 @@ class _Flow:
         if isinstance(node, ast.Dict | ast.DictComp) and self.is_named:
             held = node.values if isinstance(node, ast.Dict) else [node.value]
             return any(self._carries(value, names, receiver) for value in held)
+        if isinstance(node, ast.Subscript | ast.Call) and (read := field_read(node)):
+            text = ".".join(read)
+            if text in names or text.removeprefix(f"{receiver or 'self'}.") in self.attributes:
+                return True
         if isinstance(node, ast.Subscript):
             return self._carries(node.value, names, receiver)
         if isinstance(node, ast.BinOp):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from flake8_torchmp.semantics import classes, reading
+from flake8_torchmp.semantics import attributes, classes, reading
 from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Frame, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
@@ -305,10 +305,12 @@ class PossibleStarts:
         return classes.find_method(self.outline, value.cls, name) if isinstance(value, Instance) else None
 
     def run_by(self, callee: Value, node: ast.Call, frame: Frame, evaluator: Evaluator) -> tuple[Value, ...]:
-        """What a library's function calls that is given it: `list(map(train, folds))`, `threads.submit(train)`."""
+        """What is called with a call: `list(map(train, folds))`, `threads.submit(train)`, a record's factories."""
         if isinstance(callee, Member) and callee.name in THREAD_TASKS and isinstance(callee.owner, Result):
             in_threads = callee.owner.name in apis.THREAD_POOLS | apis.THREAD_EXECUTORS and node.args
             return evaluator.values(node.args[0], frame) if in_threads else ()
+        if isinstance(callee, Class) and attributes.has_factories(evaluator, callee):
+            return tuple(attributes.default_factories(evaluator, callee, evaluator.arguments(node, frame)))
         if not isinstance(callee, External) or callee.name not in apis.RUNNERS or not node.args:
             return ()
         if callee.name.startswith("builtins.") and is_put_aside(evaluator, node, frame.module):

@@ -187,6 +187,10 @@ class Starts:
     def _iterates(self, expression: ast.expr, frame: Frame, depth: int = DEEPEST) -> Start | None:
         if not self.iterations.may_give_loader(expression, frame.module):
             return None
+        if isinstance(expression, ast.IfExp):
+            branches = (expression.body, expression.orelse)
+            taken = [part for part in branches if not is_guarded(self.evaluator, part, frame.module, frame)]
+            return next((start for part in taken if (start := self._iterates(part, frame, depth))), None)
         for value in self.evaluator.values(expression, frame):
             loader = self.iterations.loader_in(value)
             if loader is not None:

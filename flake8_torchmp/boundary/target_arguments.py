@@ -129,9 +129,9 @@ class TargetArguments:
             return False
         if isinstance(node, ast.Name) and self._counts(node, source):
             return True
-        is_name = isinstance(node, ast.Name | ast.Attribute)
+        may_map = isinstance(node, ast.Name | ast.Attribute | ast.Dict)
         return all(
-            self._is_single(value) or (is_name and self._is_mapping(value)) for value in self.evaluator.of(source)
+            self._is_single(value) or (may_map and self._is_mapping(value)) for value in self.evaluator.of(source)
         )
 
     def _counts(self, node: ast.Name, source: Source) -> bool:

@@ -27,6 +27,7 @@ from .apis import PROCESS_CLASSES
 from .methods import mp_name
 from .openers import is_path
 
+_MATCHING = ("match", "search", "fullmatch")
 UNPICKLABLES: dict[str, str] = {
     **dict.fromkeys(
         "threading.Lock threading.RLock threading.Condition threading.Event threading.Semaphore "
@@ -54,7 +55,11 @@ UNPICKLABLES: dict[str, str] = {
     "types.MappingProxyType": "a mapping proxy",
     **dict.fromkeys(("importlib.import_module", "builtins.__import__"), "a module"),
     **dict.fromkeys(("weakref.ref", "weakref.WeakValueDictionary", "weakref.WeakKeyDictionary"), "a weak reference"),
-    "subprocess.Popen": "a running command",
+    **dict.fromkeys(("subprocess.Popen", "os.popen"), "a running command"),
+    **dict.fromkeys(
+        "selectors.DefaultSelector selectors.EpollSelector selectors.KqueueSelector select.epoll select.poll".split(),
+        "a selector",
+    ),
     **dict.fromkeys(("ssl.SSLContext", "ssl.create_default_context"), "an SSL context"),
     **dict.fromkeys(
         "logging.StreamHandler logging.FileHandler logging.handlers.RotatingFileHandler logging.handlers.QueueHandler "
@@ -71,7 +76,10 @@ UNPICKLABLES: dict[str, str] = {
     ),
     **dict.fromkeys("zlib.compressobj zlib.decompressobj bz2.BZ2Decompressor lzma.LZMADecompressor".split(), "a codec"),
     "builtins.memoryview": "a view of memory",
-    **dict.fromkeys("re.match re.search re.fullmatch".split(), "a match"),
+    **dict.fromkeys(
+        "re.match re.search re.fullmatch re.compile().match re.compile().search re.compile().fullmatch".split(),
+        "a match",
+    ),
     **dict.fromkeys(
         "ctypes.CDLL ctypes.cdll.LoadLibrary ctypes.PyDLL numpy.ctypeslib.load_library".split(), "a library"
     ),

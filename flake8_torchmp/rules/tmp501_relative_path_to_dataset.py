@@ -11,8 +11,9 @@ when they start. Making the path absolute in the parent, while the folder is sti
 it from `__file__`, ends all doubt.
 
 The rule reports the literal, where it is written, that reaches the dataset's parameter: plain, as `Path("...")`, as
-`os.path.join("...", ...)`, a module's constant, the default of the parameter. It says nothing if the dataset's
-`__init__` makes the path absolute.
+`os.path.join("...", ...)`, a module's constant, the default of the parameter or what the dataset takes where it is
+given None, an entry of the settings that it reads by key. It says nothing if the dataset's `__init__` makes the path
+absolute.
 
 ## Fails
 ```python
