@@ -43,7 +43,7 @@ class Exit(NamedTuple):
 
 def exits_in(scope: Scope, evaluator: Evaluator) -> Iterator[Exit]:
     """The exits of one function, signal handlers and what tests which process it is in aside."""
-    if not _has_words(scope.module) or _is_signal_handler(scope):
+    if not _has_words(scope.module) or is_signal_handler(scope):
         return
     assert isinstance(scope.node, FUNCTIONS)
     for node in body_nodes(scope.node):
@@ -138,7 +138,7 @@ def _is_considered(node: ast.AST, found: Exit, scope: Scope) -> bool:
                 return True
         if isinstance(holder, FUNCTIONS):
             inner = scope.module.scopes[holder]
-            if inner is not scope and _is_signal_handler(inner):
+            if inner is not scope and is_signal_handler(inner):
                 return True
             if inner is scope:
                 break
@@ -149,7 +149,7 @@ def _is_considered(node: ast.AST, found: Exit, scope: Scope) -> bool:
     )
 
 
-def _is_signal_handler(scope: Scope) -> bool:
+def is_signal_handler(scope: Scope) -> bool:
     """Whether a function is given to `signal.signal` or `atexit.register`."""
     for name in ("signal", "add_signal_handler", "register"):
         for call in scope.module.calls.get(name, ()):
