@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 
+from flake8_torchmp.semantics.comments import words_above, words_of
 from flake8_torchmp.semantics.flow import block_of
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name, root_name
 from flake8_torchmp.semantics.scopes import Scope
@@ -15,9 +15,6 @@ BLANK = frozenset("zeros ones full empty zeros_like ones_like full_like empty_li
 FEWEST_WORDS = 4
 """A comment of fewer words gives no reason."""
 
-_COMMENT = re.compile(r"#(.*)")
-_NO_REASON = re.compile(r"#\s*(?:noqa|type:|pylint|pragma|nosec|todo|fixme|xxx|hack|tmp\d)", re.IGNORECASE)
-_WORD = re.compile(r"[A-Za-z']{2,}")
 _READING = frozenset(
     "open load loads loadtxt genfromtxt imread imdecode read read_text read_bytes readline readlines read_csv "
     "read_image read_video".split()
@@ -57,9 +54,8 @@ def is_usual(handler: ast.ExceptHandler, around: ast.Try) -> bool:
 def gives_reason(handler: ast.ExceptHandler, lines: Sequence[str]) -> bool:
     """Whether a comment at the head of a handler says, in a few words, when it is needed."""
     first = handler.body[0].lineno if handler.body else handler.lineno
-    head = [lines[handler.lineno - 1], *(line for line in lines[handler.lineno : first - 1] if _is_comment(line))]
-    told = " ".join(match[1] for line in head if not _NO_REASON.search(line) and (match := _COMMENT.search(line)))
-    return len(_WORD.findall(told)) >= FEWEST_WORDS
+    words = words_of(lines[handler.lineno - 1]) if first > handler.lineno else []
+    return len(words + words_above(lines, first)) >= FEWEST_WORDS
 
 
 def only_notes(statement: ast.stmt) -> bool:
@@ -184,7 +180,3 @@ def _other_branches(around: ast.Try) -> Iterator[Sequence[ast.stmt]]:
             block = block_of(outer)
             yield block[: next(place for place, item in enumerate(block) if item is outer)]
         inner = outer
-
-
-def _is_comment(line: str) -> bool:
-    return line.lstrip().startswith("#")
