@@ -64,7 +64,8 @@ if __name__ == "__main__":
 - Paths that come as arguments: those of a dataset are TMP501's, others are not followed to the caller's literal unless
   they are a parameter's default that some caller leaves out.
 - Libraries that open files in their own functions, beyond the usual ones of Python, NumPy, torch, PIL and pandas.
-- `os.walk(".")` and the like: their author means the current folder, whichever it is.
+- `os.walk(".")` and the like, also a parameter's default `"."`: their author means the current folder, whichever it is.
+- Tests, which run in the folder of their project, or in one of their own.
 - Names inside of archives and stores (`archive.open("labels.txt")`) are no paths and are not reported.
 
 ## How to silence it
@@ -77,11 +78,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.import_time import has_tests
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.paths import Literal
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import statement_of
+from flake8_torchmp.semantics.nodes import statement_of, up
 from flake8_torchmp.semantics.scopes import Scope
 
 from . import rule
@@ -90,6 +92,8 @@ from . import rule
 @rule("TMP502", "relative-path-in-worker")
 def relative_path_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
+        if has_tests(worker.scope.module):
+            continue  # tests run in the folder of their project, or in one of their own
         for node, literal in model.paths.opened_in(worker.scope):
             if not _is_current_folder(node, literal) and _is_spelled_out_by_worker(literal, worker.scope, model):
                 message = (
@@ -116,10 +120,12 @@ def _is_spelled_out_by_worker(literal: Literal, scope: Scope, model: Model) -> b
 
 
 def _is_current_folder(node: ast.Call, literal: Literal) -> bool:
-    """`os.walk(".")`, and nothing in it that has a name."""
+    """`os.walk(".")`, `Path(".").glob("*.py")`, and nothing in it that has a name; a default folder that is "."."""
+    if literal.text.rstrip("/") == "." and isinstance(up(literal.node), ast.arguments):
+        return True
     parts = [part for given in node.args[:1] for part in ast.walk(given)]
     named = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
-    return all(text.rstrip("/") == "." for text in (literal.text, *named))
+    return all(text.rstrip("/") == "." or text.startswith("*") for text in (literal.text, *named))
 
 
 def _is_class_constant(literal: Literal) -> bool:
