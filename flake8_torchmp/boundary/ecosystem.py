@@ -115,9 +115,12 @@ NETWORK_WRAPPERS = frozenset(
     "torch.nn.parallel.data_parallel.DataParallel torch.nn.parallel.distributed.DistributedDataParallel".split()
 )
 
+NETWORK_RETURNING = frozenset("to cuda cpu half float double train eval requires_grad_ share_memory".split())
+"""Methods of a network that give the network itself."""
+
 
 def wrapped_networks(evaluator: Evaluator, value: Value) -> list[Instance] | None:
-    """The project's networks that `DataParallel(network)` and its `.module` stand for, also behind `.to(device)`."""
+    """The project's networks that `DataParallel(network)`, its `.module` and `network.to(device)` stand for."""
     while isinstance(value, Member | Result):
         if isinstance(value, Result) and value.name in NETWORK_WRAPPERS:
             source = value.arguments.get(0, "module")
@@ -125,6 +128,8 @@ def wrapped_networks(evaluator: Evaluator, value: Value) -> list[Instance] | Non
             return [network for network in given if isinstance(network, Instance)]
         if isinstance(value, Member) and value.name == "module" and isinstance(value.owner, Instance):
             return [value.owner]  # `network.module if is_parallel else network`
+        if isinstance(value, Member) and value.name in NETWORK_RETURNING and isinstance(value.owner, Instance):
+            return [value.owner]  # `network.to(device)`
         value = value.owner if isinstance(value, Member) else value.callee
     return None
 

@@ -13,9 +13,9 @@ from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import caught_around, conditions, facts_at
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, listed_constants, up
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import External, Result, truth_of
+from flake8_torchmp.semantics.values import Constant, External, Result, Unknown, truth_of
 
 RAISING = frozenset(("sys.exit", "builtins.exit", "builtins.quit", "builtins.SystemExit"))
 """They raise SystemExit, which can be caught."""
@@ -43,7 +43,7 @@ class Exit(NamedTuple):
 
 def exits_in(scope: Scope, evaluator: Evaluator) -> Iterator[Exit]:
     """The exits of one function, signal handlers and what tests which process it is in aside."""
-    if not _has_words(scope.module) or _is_signal_handler(scope):
+    if not _has_words(scope.module) or is_signal_handler(scope):
         return
     assert isinstance(scope.node, FUNCTIONS)
     for node in body_nodes(scope.node):
@@ -70,6 +70,34 @@ def is_switched_off(node: ast.AST, evaluator: Evaluator, frame: Frame) -> bool:
         and all(truth_of(value) is (not holds) and not is_choice(value) for value in evaluator.values(test, frame))
         for test, holds in facts_at(node)
     )
+
+
+def is_never_come_to(node: ast.AST, scope: Scope, evaluator: Evaluator) -> bool:
+    """Whether a test keeps code from running: of a constant, or for other words than all callers use."""
+    facts = facts_at(node)
+    frame = evaluator.frame_at(node, scope.module)
+    if any(isinstance(f.test, ast.Name) and evaluator.truth(f.test, frame) is (not f.holds) for f in facts):
+        return True
+    handled: dict[str, set[object]] = {}
+    for test, holds in facts:
+        if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and len(test.ops) == 1 and not holds:
+            words = listed_constants(test.comparators[0]) if isinstance(test.ops[0], ast.In) else None
+            if isinstance(test.ops[0], ast.Eq) and isinstance(test.comparators[0], ast.Constant):
+                words = [test.comparators[0].value]
+            handled.setdefault(test.left.id, set()).update(words or ())
+    return any(_are_all(name, words, scope, evaluator) for name, words in handled.items() if len(words) > 1)
+
+
+def _are_all(name: str, words: set[object], scope: Scope, evaluator: Evaluator) -> bool:
+    """Whether a parameter is one of some words wherever it can be told what callers give."""
+    binding = next((b for b in scope.bindings.get(name, ()) if b.kind == "parameter"), None)
+    loads = [load for load in scope.module.loads(name) if scope.module.scope_of(load) is scope]
+    if binding is None or len(scope.bindings[name]) > 1 or not loads:
+        return False
+    values = [value for frame in evaluator.contexts(scope) for value in evaluator.values(loads[0], frame)]
+    told = [value for value in values if isinstance(value, Constant)]
+    others = [value for value in values if not isinstance(value, Constant | Unknown)]
+    return not others and len(told) > 1 and all(not is_choice(v) and v.value in words for v in told)
 
 
 def _has_words(module: Module) -> bool:
@@ -138,7 +166,7 @@ def _is_considered(node: ast.AST, found: Exit, scope: Scope) -> bool:
                 return True
         if isinstance(holder, FUNCTIONS):
             inner = scope.module.scopes[holder]
-            if inner is not scope and _is_signal_handler(inner):
+            if inner is not scope and is_signal_handler(inner):
                 return True
             if inner is scope:
                 break
@@ -149,7 +177,7 @@ def _is_considered(node: ast.AST, found: Exit, scope: Scope) -> bool:
     )
 
 
-def _is_signal_handler(scope: Scope) -> bool:
+def is_signal_handler(scope: Scope) -> bool:
     """Whether a function is given to `signal.signal` or `atexit.register`."""
     for name in ("signal", "add_signal_handler", "register"):
         for call in scope.module.calls.get(name, ()):

@@ -12,6 +12,10 @@ from flake8_torchmp.semantics.flow import block_of
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, is_none, last_name, root_name, up
 from flake8_torchmp.semantics.scopes import Scope
 
+from . import courtesies
+from .courtesies import BLANK
+from .exits import is_signal_handler
+
 BROAD = frozenset(("Exception", "BaseException"))
 TELLING = frozenset(
     "print log exception error warning warn info debug critical fatal print_exc print_exception format_exc exc_info "
@@ -25,7 +29,7 @@ KEEPING = frozenset("put put_nowait send append add".split())
 TIDYING = frozenset(
     "close remove unlink rmtree rmdir terminate join shutdown kill flush release stop cancel disconnect chmod utime "
     "get get_nowait recv poll set_num_threads setNumThreads setlocale nice sched_setaffinity signal "
-    "set_sharing_strategy retain_grad".split()
+    "set_sharing_strategy retain_grad head".split()
 )
 """Calls whose failure changes no sample."""
 SAVING = TIDYING | frozenset(
@@ -33,7 +37,6 @@ SAVING = TIDYING | frozenset(
     "write_bytes".split()
 )
 """Calls that keep what is there already for the next time."""
-BLANK = frozenset("zeros ones full empty zeros_like ones_like full_like empty_like rand randn new tensor array".split())
 ASKING_SYSTEM = frozenset(
     "sched_getaffinity cpu_count process_cpu_count getloadavg virtual_memory get_worker_info".split()
 )
@@ -50,16 +53,22 @@ def swallowing(scope: Scope) -> Iterator[ast.AST]:
     if scope.name == "__exit__" and (answer := _always_true(scope)) is not None:
         yield answer
     for node in body_nodes(scope.node):
-        if isinstance(node, ast.Try) and _is_told_outside(node):
+        if isinstance(node, ast.Try) and (_is_told_outside(node) or _is_at_the_end(node, scope)):
             continue
         if isinstance(node, ast.Try) and not _is_optional(node.body, scope) and not _leaves_marker(node):
             for handler in node.handlers:
-                if _is_broad(handler.type) and _goes_on_silently(handler, node, scope):
+                if (
+                    _is_broad(handler.type)
+                    and _goes_on_silently(handler, node, scope)
+                    and not _is_thought_of(handler, node, scope)
+                ):
                     yield handler
             is_caught = any(_is_broad(handler.type) for handler in node.handlers)
             if not is_caught and node.finalbody and isinstance(node.finalbody[-1], ast.Return):
                 yield node.finalbody[-1]
         elif isinstance(node, ast.With) and not _is_optional(node.body, scope):
+            if courtesies.improves(node.body, (), scope, _receivers(scope)):
+                continue
             suppressing = scope.module.names_of("suppress")
             for item in node.items:
                 call = item.context_expr
@@ -69,6 +78,29 @@ def swallowing(scope: Scope) -> Iterator[ast.AST]:
                     and any(map(_is_broad, call.args))
                 ):
                     yield call
+
+
+def _is_thought_of(handler: ast.ExceptHandler, around: ast.Try, scope: Scope) -> bool:
+    """Whether what goes on after a failure is what the author means to go on with."""
+    return (
+        courtesies.is_usual(handler, around)
+        or (isinstance(handler.body[-1], ast.Continue) and all(map(courtesies.only_draws, around.body)))
+        or courtesies.only_reports(around.body, handler.body)
+        or courtesies.improves(around.body, handler.body, scope, _receivers(scope))
+        or courtesies.gives_reason(handler, scope.module.lines)
+    )
+
+
+def _is_at_the_end(node: ast.Try, scope: Scope) -> bool:
+    """Whether a block tidies up: in a `__del__`, in what `atexit` or a signal calls."""
+    for outer in ancestors(node):
+        if isinstance(outer, FUNCTIONS):
+            function = scope.module.scopes[outer]
+            if function.name == "__del__" or is_signal_handler(function):
+                return True
+            if function is scope:
+                break
+    return False
 
 
 def _always_true(scope: Scope) -> ast.Return | None:
@@ -160,6 +192,8 @@ def _is_harmless(body: Sequence[ast.stmt]) -> bool:
             and last_name(statement.value.func) in TIDYING
         )
         or _asks_system(statement)
+        or courtesies.only_notes(statement)
+        or courtesies.only_passes_on(statement)
         for statement in body
     )
 

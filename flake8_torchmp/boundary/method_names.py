@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 from flake8_torchmp.findings import Step
 from flake8_torchmp.semantics.calls import Frame
+from flake8_torchmp.semantics.comments import words_about
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import facts_at
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.narrowing import survives
+from flake8_torchmp.semantics.nodes import dotted, last_name
 from flake8_torchmp.semantics.values import Constant, External, Source
 
 from . import apis
@@ -19,6 +21,8 @@ from .crossings import Crossings
 from .guards import mentions_platform
 from .methods import ALL, CONTEXT_CLASSES, mp_name
 
+FEWEST_WORDS = 6
+"""A comment of fewer words gives no reason."""
 ELASTIC_NAMES = frozenset(name.rpartition(".")[2] for name in apis.ELASTIC)
 
 
@@ -35,7 +39,7 @@ class MethodName(NamedTuple):
     passed: tuple[tuple[ast.AST, Module], ...]
     """The expressions that it passes on its way."""
     is_exception: bool
-    """Whether the program names another one for the same call, and a test of more than the platform picks this."""
+    """Whether a test of more than the platform picks this of several for one call, or its author says why this one."""
 
 
 class MethodNames:
@@ -56,6 +60,7 @@ class MethodNames:
                     if key not in seen:
                         seen.add(key)
                         is_exception = len(named) > 1 and _is_picked(value.node, call)
+                        is_exception = is_exception or _is_meant(value)
                         yield self._named(value, call, frame, text, is_exception)
         yield from self._by_classes(module)
 
@@ -116,6 +121,27 @@ class MethodNames:
 def _comes_along(value: Constant) -> bool:
     """Whether no test on its way keeps a text from the call."""
     return survives(value.value, [value.node, *(hop.node for hop in value.way)])
+
+
+def _is_meant(named: Constant) -> bool:
+    """Whether fork is named for macOS alone, where it has to be asked for, or with a reason."""
+    if named.value != "fork" or not isinstance(named.node, ast.expr):
+        return False
+    if any(fact.holds and _asks_for_mac(fact.test) for fact in facts_at(named.node)):
+        return True
+    words = words_about(named.node, named.module.lines)
+    return len(words) >= FEWEST_WORDS and any(
+        word.lower().strip("'") in ("fork", "forking", "forked") for word in words
+    )
+
+
+def _asks_for_mac(test: ast.AST) -> bool:
+    """`sys.platform == "darwin"`, `torch.backends.mps.is_available()`"""
+    if isinstance(test, ast.Call):
+        return "mps" in dotted(test.func).replace("_", ".").split(".") and last_name(test.func).endswith("available")
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+        return False
+    return any(isinstance(c, ast.Constant) and str(c.value).lower() == "darwin" for c in test.comparators)
 
 
 def _is_picked(node: ast.AST, call: ast.Call) -> bool:

@@ -270,18 +270,16 @@ def _reads_npz(value: Result) -> bool:
     if not isinstance(holder, ast.Assign) or len(holder.targets) != 1:
         return False
     target = dotted(holder.targets[0])
-    for read in value.arguments.frame.module.read.get(target.rpartition(".")[2], ()):
-        use = up(read)
-        if dotted(read) == target and (
-            (
-                isinstance(use, ast.Subscript)
-                and isinstance(use.slice, ast.Constant)
-                and isinstance(use.slice.value, str)
-            )
-            or (isinstance(use, ast.Attribute) and use.attr == "files")
-        ):
-            return True
-    return False
+    module = value.arguments.frame.module
+    uses = [up(read) for read in module.read.get(target.rpartition(".")[2], ()) if dotted(read) == target]
+    changed = [use for use in uses if isinstance(use, ast.Subscript) and not isinstance(use.ctx, ast.Load)]
+    if any(module.scope_of(use) is module.scope_of(call) for use in changed):
+        return False  # an archive can be changed by nobody
+    return any(
+        (isinstance(use, ast.Subscript) and isinstance(use.slice, ast.Constant) and isinstance(use.slice.value, str))
+        or (isinstance(use, ast.Attribute) and use.attr == "files")
+        for use in uses
+    )
 
 
 def appends(node: ast.AST) -> bool:

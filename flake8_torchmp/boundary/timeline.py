@@ -261,6 +261,20 @@ class _Run(Walk):
             for node in body_nodes(function.node)
         )
 
+    def _is_over(self, mark: Mark, node: ast.AST, scope: Scope) -> bool:
+        """Whether a thread began in an earlier round or call, and its work is short or another object's."""
+        if mark.kind != "thread":
+            return False
+        function = scope.enclosing_function()
+        began_in = mark.module.scope_of(mark.node).enclosing_function()
+        if mark.module is not scope.module or began_in is not function:
+            return self._is_short(mark.key)
+        if position(mark.node) <= position(node):
+            return False
+        loops = [outer for outer in ancestors(node) if isinstance(outer, ast.For | ast.While)]
+        is_in_turn = any(_is_in(node, loop.body) and _is_in(mark.node, loop.body) for loop in loops)
+        return not is_in_turn or self._is_short(mark.key)
+
     def _called(self, callee: Value, node: ast.Call, frame: Frame, state: State) -> State:
         name = mp_name(callee)
         methods = self.timeline.methods
@@ -406,7 +420,11 @@ class _Run(Walk):
 
     def _record(self, node: ast.AST, frame: Frame, state: State, start: Start | None) -> None:
         tests = tests_of(self.tests)
-        before = frozenset(mark for mark in state if not contradict(mark.tests, tests))
+        before = frozenset(
+            mark
+            for mark in state
+            if not contradict(mark.tests, tests) and not self._is_over(mark, node, frame.module.scope_of(node))
+        )
         _add(self.moments, Moment(node, frame.module, before, start))
 
 
@@ -417,6 +435,10 @@ def _is_called_in_turn(frame: Frame) -> bool:
         return False
     bindings = frame.arguments.frame.scope.bindings.get(call.func.id, ())
     return any(binding.kind == "for" for binding in bindings)
+
+
+def _is_in(node: ast.AST, block: list[ast.stmt]) -> bool:
+    return any(outer is statement for statement in block for outer in (node, *ancestors(node)))
 
 
 def _of_function(run: tuple[Scope, bool]) -> bool:

@@ -64,7 +64,9 @@ if __name__ == "__main__":
 - Paths that come as arguments: those of a dataset are TMP501's, others are not followed to the caller's literal unless
   they are a parameter's default that some caller leaves out.
 - Libraries that open files in their own functions, beyond the usual ones of Python, NumPy, torch, PIL and pandas.
-- `os.walk(".")` and the like: their author means the current folder, whichever it is.
+- `os.walk(".")` and the like, also a parameter's default `"."`: their author means the current folder, whichever it is.
+- Files that the ranks of a distributed program write: they are left where the user is, as by any program.
+- Tests, which run in the folder of their project, or in one of their own.
 - Names inside of archives and stores (`archive.open("labels.txt")`) are no paths and are not reported.
 
 ## How to silence it
@@ -77,11 +79,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.import_time import has_tests
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.paths import Literal
+from flake8_torchmp.boundary.workers import RANKS
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import statement_of
+from flake8_torchmp.semantics.nodes import last_name, statement_of, up
 from flake8_torchmp.semantics.scopes import Scope
 
 from . import rule
@@ -90,7 +94,12 @@ from . import rule
 @rule("TMP502", "relative-path-in-worker")
 def relative_path_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
+        if has_tests(worker.scope.module):
+            continue  # tests run in the folder of their project, or in one of their own
+        is_rank = worker.kind in RANKS and model.workers.train_together(module)
         for node, literal in model.paths.opened_in(worker.scope):
+            if is_rank and _writes(node):
+                continue  # a rank is the program itself, and leaves its files where the user is
             if not _is_current_folder(node, literal) and _is_spelled_out_by_worker(literal, worker.scope, model):
                 message = (
                     f'worker code ({worker.reached_from}) opens the relative path "{literal.text}", which resolves '
@@ -115,11 +124,21 @@ def _is_spelled_out_by_worker(literal: Literal, scope: Scope, model: Model) -> b
     return function is None or function is scope or model.workers.runs(function)
 
 
+def _writes(node: ast.Call) -> bool:
+    """`open(path, "w")`"""
+    modes = [*node.args[1:2], *(keyword.value for keyword in node.keywords if keyword.arg == "mode")]
+    return last_name(node.func) == "open" and any(
+        isinstance(mode, ast.Constant) and str(mode.value)[:1] in ("w", "a", "x") for mode in modes
+    )
+
+
 def _is_current_folder(node: ast.Call, literal: Literal) -> bool:
-    """`os.walk(".")`, and nothing in it that has a name."""
+    """`os.walk(".")`, `Path(".").glob("*.py")`, and nothing in it that has a name; a default folder that is "."."""
+    if literal.text.rstrip("/") == "." and isinstance(up(literal.node), ast.arguments):
+        return True
     parts = [part for given in node.args[:1] for part in ast.walk(given)]
     named = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
-    return all(text.rstrip("/") == "." for text in (literal.text, *named))
+    return all(text.rstrip("/") == "." or text.startswith("*") for text in (literal.text, *named))
 
 
 def _is_class_constant(literal: Literal) -> bool:

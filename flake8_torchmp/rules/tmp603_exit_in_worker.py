@@ -77,6 +77,7 @@ from flake8_torchmp.boundary.exits import (
     exits_in,
     is_caught_by_callers,
     is_exit_code_looked_at,
+    is_never_come_to,
     is_switched_off,
 )
 from flake8_torchmp.boundary.model import Model
@@ -98,6 +99,8 @@ def exit_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             if frames and all(is_switched_off(found.node, model.evaluator, frame) for frame in frames):
                 continue
             if worker.kind == "process" and (found.is_success or is_exit_code_looked_at(module, model.codebase)):
+                continue
+            if is_never_come_to(found.node, worker.scope, model.evaluator):
                 continue
             if is_caught_by_callers(found, worker.scope, model.evaluator):
                 continue

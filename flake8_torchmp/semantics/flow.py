@@ -87,6 +87,9 @@ def _decided_by(child: ast.AST, parent: Any) -> Iterator[Condition]:
     if isinstance(parent, ast.If | ast.While):
         if child is not parent.test:
             yield Condition(parent.test, any(child is item for item in parent.body))
+    elif isinstance(parent, ast.For):
+        if any(child is item for item in parent.body) and (number := _counted_to(parent.iter)) is not None:
+            yield Condition(number, True)  # it is not 0
     elif isinstance(parent, ast.match_case):
         if isinstance(child, ast.stmt):
             yield from _matched_by(parent, up(parent))
@@ -102,6 +105,13 @@ def _decided_by(child: ast.AST, parent: Any) -> Iterator[Condition]:
         for generator in parent.generators:
             for test in generator.ifs:
                 yield Condition(test, True)
+
+
+def _counted_to(items: ast.expr) -> ast.expr | None:
+    """`n` of `range(n)`"""
+    if not isinstance(items, ast.Call) or dotted(items.func) != "range" or len(items.args) != 1:
+        return None
+    return items.args[0] if isinstance(items.args[0], ast.Name | ast.Attribute) else None
 
 
 def _matched_by(case: ast.match_case, match: Any) -> Iterator[Condition]:
@@ -168,8 +178,18 @@ def facts_at(node: ast.AST) -> list[Condition]:
 
 def contradict(some: list[Condition], others: list[Condition]) -> bool:
     """Whether the same test would have to hold and not to hold."""
-    known = {(ast.unparse(fact.test), fact.holds) for fact in some}
-    return any((ast.unparse(fact.test), not fact.holds) in known for fact in others) if known else False
+    known = {_spelled(fact) for fact in some}
+    return any((text, not holds) in known for text, holds in map(_spelled, others)) if known else False
+
+
+def _spelled(fact: Condition) -> tuple[str, bool]:
+    """A test as a text, `n != 0` and `n > 0` like `n` itself."""
+    test, holds = fact
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotEq | ast.Gt | ast.Eq):
+        other = test.comparators[0]
+        if len(test.ops) == 1 and isinstance(other, ast.Constant) and other.value == 0:
+            return ast.unparse(test.left), holds is not isinstance(test.ops[0], ast.Eq)
+    return ast.unparse(test), holds
 
 
 def caught_around(node: ast.AST) -> Iterator[str]:

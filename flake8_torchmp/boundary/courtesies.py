@@ -1,0 +1,182 @@
+"""Failures that are thought of: blocks that only improve what is there already, handlers that say why they are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from flake8_torchmp.semantics.comments import words_above, words_of
+from flake8_torchmp.semantics.flow import block_of
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name, root_name
+from flake8_torchmp.semantics.scopes import Scope
+
+BLANK = frozenset("zeros ones full empty zeros_like ones_like full_like empty_like rand randn new tensor array".split())
+"""Calls that make what looks like any other sample."""
+FEWEST_WORDS = 4
+"""A comment of fewer words gives no reason."""
+
+_READING = frozenset(
+    "open load loads loadtxt genfromtxt imread imdecode read read_text read_bytes readline readlines read_csv "
+    "read_image read_video".split()
+)
+"""Calls that bring what a sample is made of."""
+_DRAWING = frozenset("choice choices sample".split())
+_FILES = frozenset("exists isfile isdir islink lexists is_file is_dir basename dirname join split splitext".split())
+_NOTING = frozenset(("append", "add"))
+
+
+def improves(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope, receivers: set[str]) -> bool:
+    """Whether a block makes what is there already a little better: `image = upright(image)`, where `image` stays.
+
+    What an object is told to do with its samples (`image = self.transform(image)`) is more than that.
+    """
+    parts = [part for statement in body for part in ast.walk(statement)]
+    calls = [part for part in parts if isinstance(part, ast.Call)]
+    if any(root_name(call.func) in receivers or last_name(call.func) in _READING for call in calls):
+        return _hands_on(body, handled) and not any(root_name(call.func) in receivers for call in calls)
+    if any(not isinstance(statement, ast.Pass | ast.Continue) for statement in handled):
+        return _hands_on(body, handled)
+    changed = _changed(parts)
+    if changed & receivers:
+        return False
+    names = {name for name in changed if _is_read_after(name, body, scope)} | (changed & _parameters(scope))
+    return bool(names) and all(_was_made_before(name, body, scope) and _is_read_in(name, parts) for name in names)
+
+
+def is_usual(handler: ast.ExceptHandler, around: ast.Try) -> bool:
+    """Whether a handler does what another branch does without trying: `names = set()`, as where there is no list."""
+    done = [ast.dump(statement) for statement in handler.body]
+    if not all(isinstance(statement, ast.Assign) for statement in handler.body):
+        return False
+    return any(set(done) <= {ast.dump(statement) for statement in branch} for branch in _other_branches(around))
+
+
+def gives_reason(handler: ast.ExceptHandler, lines: Sequence[str]) -> bool:
+    """Whether a comment at the head of a handler says, in a few words, when it is needed."""
+    first = handler.body[0].lineno if handler.body else handler.lineno
+    words = words_of(lines[handler.lineno - 1]) if first > handler.lineno else []
+    return len(words + words_above(lines, first)) >= FEWEST_WORDS
+
+
+def only_notes(statement: ast.stmt) -> bool:
+    """`if os.path.exists(path): found.append(path)`, which does not fail."""
+    if not isinstance(statement, ast.If | ast.Expr):
+        return False
+    calls = [part for part in ast.walk(statement) if isinstance(part, ast.Call)]
+    nested = [part for part in ast.walk(statement) if isinstance(part, ast.Subscript | ast.Assign)]
+    names = {last_name(call.func) for call in calls}
+    return bool(names & _NOTING) and names <= _FILES | _NOTING and not nested
+
+
+def only_draws(statement: ast.stmt) -> bool:
+    """`patch = random.choice(fitting)`: there may be nothing to draw from."""
+    drawn = statement.value if isinstance(statement, ast.Assign) else None
+    while isinstance(drawn, ast.Subscript):
+        drawn = drawn.value
+    return isinstance(drawn, ast.Call) and last_name(drawn.func) in _DRAWING
+
+
+def only_passes_on(statement: ast.stmt) -> bool:
+    """`kept.put(given.get())`: what does not come now comes later."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return (
+        isinstance(call, ast.Call)
+        and last_name(call.func) in ("put", "put_nowait")
+        and bool(call.args)
+        and all(isinstance(a, ast.Call) and last_name(a.func) in ("get", "get_nowait") for a in call.args)
+    )
+
+
+def only_reports(body: Sequence[ast.stmt], handled: Sequence[ast.stmt]) -> bool:
+    """A block that only sends something: whoever does not hear it is gone, and the function ends."""
+    call = body[0].value if len(body) == 1 and isinstance(body[0], ast.Expr) else None
+    return isinstance(call, ast.Call) and last_name(call.func) == "send" and isinstance(handled[-1], ast.Return)
+
+
+def _hands_on(body: Sequence[ast.stmt], handled: Sequence[ast.stmt]) -> bool:
+    """`return decoded(text)`, and where that fails `return text`; `name = names[code]`, or else `name = code`."""
+    if len(body) != 1 or len(handled) != 1:
+        return False
+    tried, instead = body[0], handled[0]
+    if not (isinstance(tried, ast.Return | ast.Assign) and isinstance(instead, ast.Return | ast.Assign)):
+        return False
+    if not isinstance(instead.value, ast.Name):
+        return False
+    if type(tried) is not type(instead) or _targets(tried) != _targets(instead):
+        return False
+    if isinstance(tried.value, ast.Subscript):
+        return isinstance(tried.value.slice, ast.Name) and tried.value.slice.id == instead.value.id
+    given = tried.value.args if isinstance(tried.value, ast.Call) else []
+    return any(isinstance(value, ast.Name) and value.id == instead.value.id for value in given)
+
+
+def _targets(statement: ast.Return | ast.Assign) -> list[str]:
+    return [ast.dump(target) for target in statement.targets] if isinstance(statement, ast.Assign) else []
+
+
+def _changed(parts: Sequence[ast.AST]) -> set[str]:
+    """The variables that a block binds, or puts something into."""
+    names = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    entries = (part for part in parts if isinstance(part, ast.Subscript | ast.Attribute))
+    return names | {root_name(part) for part in entries if isinstance(part.ctx, ast.Store)}
+
+
+def _parameters(scope: Scope) -> set[str]:
+    node = scope.node
+    if not isinstance(node, FUNCTIONS):
+        return set()
+    return {argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+
+
+def _is_read_after(name: str, body: Sequence[ast.stmt], scope: Scope) -> bool:
+    return any(
+        not any(outer is item for item in body for outer in ancestors(load))
+        and scope.module.scope_of(load).enclosing_function() is scope
+        and load.lineno >= body[0].lineno
+        for load in scope.module.loads(name)
+    )
+
+
+def _was_made_before(name: str, body: Sequence[ast.stmt], scope: Scope) -> bool:
+    """Whether a variable holds something already that is no stand-in for what the block finds."""
+    earlier = [b for b in scope.bindings.get(name, ()) if 0 < getattr(b.node, "lineno", 0) < body[0].lineno]
+    if name in _parameters(scope):
+        return True
+    last = max(earlier, key=lambda binding: getattr(binding.node, "lineno", 0), default=None)
+    made = last.value if last is not None else None
+    return isinstance(made, ast.expr) and not _is_stand_in(made)
+
+
+def _is_stand_in(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        return last_name(value.func) in BLANK
+    if isinstance(value, ast.BinOp):
+        return _is_stand_in(value.left) or _is_stand_in(value.right)
+    return not isinstance(value, ast.Attribute | ast.Name | ast.Subscript)
+
+
+def _is_read_in(name: str, parts: Sequence[ast.AST]) -> bool:
+    return any(
+        isinstance(part, ast.Name)
+        and part.id == name
+        and isinstance(part.ctx, ast.Load)
+        and not any(isinstance(outer, ast.Subscript) and outer.value is part for outer in _stored_entries(parts))
+        for part in parts
+    )
+
+
+def _stored_entries(parts: Sequence[ast.AST]) -> Iterator[ast.Subscript]:
+    return (part for part in parts if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store))
+
+
+def _other_branches(around: ast.Try) -> Iterator[Sequence[ast.stmt]]:
+    """What is done where the tests around a block do not hold, and right before them."""
+    inner: ast.AST = around
+    for outer in ancestors(around):
+        if isinstance(outer, FUNCTIONS):
+            return
+        if isinstance(outer, ast.If):
+            yield outer.orelse if any(inner is item for item in outer.body) else outer.body
+            block = block_of(outer)
+            yield block[: next(place for place, item in enumerate(block) if item is outer)]
+        inner = outer

@@ -1,0 +1,40 @@
+"""What a program says in its comments."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+from .nodes import ancestors, statement_of
+
+_NO_PROSE = re.compile(r"#[\s!:]*(?:noqa|type:|pylint|pragma|nosec|todo|fixme|xxx|hack|tmp\d)", re.IGNORECASE)
+_COMMENT = re.compile(r"^[^#\"']*#(.*)")
+_WORD = re.compile(r"[A-Za-z']{2,}")
+
+
+def words_of(line: str) -> list[str]:
+    """The words of a line's comment, unless it speaks to a tool, or of what is to be done."""
+    told = None if _NO_PROSE.search(line) else _COMMENT.search(line)
+    return _WORD.findall(told[1]) if told is not None else []
+
+
+def words_above(lines: Sequence[str], number: int) -> list[str]:
+    """The words of the comments that stand right above a line."""
+    words: list[str] = []
+    for line in reversed(lines[: number - 1]):
+        if not line.lstrip().startswith("#"):
+            break
+        words = words_of(line) + words
+    return words
+
+
+def words_about(node: ast.expr, lines: Sequence[str]) -> list[str]:
+    """The words of the comments about an expression: at its line, above it, its statement and the tests around."""
+    statement = statement_of(node)
+    places = {node.lineno, statement.lineno}
+    for outer in ancestors(statement):
+        if not isinstance(outer, ast.If):
+            break
+        places.add(outer.lineno)
+    return words_of(lines[node.lineno - 1]) + [word for place in sorted(places) for word in words_above(lines, place)]
