@@ -221,6 +221,103 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
             print(NAMES, total, losses)
         """,
     ),
+    "texts that head the sections, and one that documents a value": (
+        "main_guard",
+        "range(3)",
+        """
+        '''Trains.'''
+        import torch
+
+        '''Settings'''
+        RATE = 0.1
+        '''of the optimizer'''
+
+        '''The data'''
+        data = make()
+
+        '''The training'''
+        for epoch in range(3):
+            data.step(RATE)
+        """,
+        """
+        '''Trains.'''
+        import torch
+
+        '''Settings'''
+        RATE = 0.1
+        '''of the optimizer'''
+
+        if __name__ == "__main__":
+            '''The data'''
+            data = make()
+
+            '''The training'''
+            for epoch in range(3):
+                data.step(RATE)
+        """,
+    ),
+    "a table that gets its name several times, below a logger's level": (
+        "main_guard",
+        "range(3)",
+        """
+        import logging
+
+        logger = logging.getLogger("rows")
+        logger.setLevel(logging.WARNING)
+
+        rows = read("rows.csv")
+        rows.head()
+        rows = rows.dropna()
+
+        for row in range(3):
+            print(rows[row])
+        """,
+        """
+        import logging
+
+        logger = logging.getLogger("rows")
+        logger.setLevel(logging.WARNING)
+
+        if __name__ == "__main__":
+            rows = read("rows.csv")
+            rows.head()
+            rows = rows.dropna()
+
+            for row in range(3):
+                print(rows[row])
+        """,
+    ),
+    "what gets another value behind it stays in front of that": (
+        "main_guard",
+        "range(3)",
+        """
+        folder = "rows"
+        rows = read(folder)
+        folder = "figures"
+
+
+        def save(name):
+            return folder + name
+
+
+        for row in range(3):
+            save(rows[row])
+        """,
+        """
+        folder = "rows"
+        rows = read(folder)
+        folder = "figures"
+
+
+        def save(name):
+            return folder + name
+
+
+        if __name__ == "__main__":
+            for row in range(3):
+                save(rows[row])
+        """,
+    ),
     "a test that is no guard": (
         "main_guard",
         "fit()",
