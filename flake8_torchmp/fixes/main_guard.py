@@ -242,7 +242,10 @@ class Run:
             for target in targets:
                 if isinstance(target, ast.Attribute | ast.Subscript) and not self._is_variable(root_name(target)):
                     return False
-            return bool(self.bound(statement) & needed) or any(root_name(t) in needed for t in targets)
+            works_on_values = any(self._is_variable(name) for name in self.read(statement))
+            return (
+                bool(self.bound(statement) & needed) or any(root_name(t) in needed for t in targets) or works_on_values
+            )
         if isinstance(statement, ast.For | ast.While | ast.With | ast.If | ast.Try):
             return bool((self.bound(statement) | self.read(statement)) & {n for n in needed if self._is_variable(n)})
         return isinstance(statement, ast.Assert | ast.Delete)
@@ -257,7 +260,15 @@ class Run:
 
     def _is_variable(self, name: str) -> bool:
         bindings = self.outline.module.scope.bindings.get(name, ())
-        return bool(bindings) and not any(b.kind in ("import", "from", "def", "class") for b in bindings)
+        given = [b for b in bindings if b.kind == "assign" and self._tops[id(b)] in self._assignments]
+        return bool(given) or (
+            bool(bindings) and not any(b.kind in ("import", "from", "def", "class") for b in bindings)
+        )
+
+    @cached_property
+    def _assignments(self) -> list[ast.stmt]:
+        """Those of module level, which may give a value to the name of an import: `model = model.build()`."""
+        return [statement for statement in self.body if isinstance(statement, ast.Assign | ast.AnnAssign)]
 
     def following(self, moved: Iterable[ast.stmt]) -> list[ast.stmt]:
         """What moves, with all behind it that cannot stay."""

@@ -287,6 +287,38 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
                 print(rows[row])
         """,
     ),
+    "a model by the name of its module, and what works on it for nobody": (
+        "main_guard",
+        "range(3)",
+        """
+        import model
+        import torch
+
+        RATE = 0.1
+        model = model.build(3)
+        model.train()
+        label = torch.zeros(model.size)
+        optimizer = torch.optim.SGD(model.parameters(), RATE)
+
+        for row in range(3):
+            print(model(row))
+        """,
+        """
+        import model
+        import torch
+
+        RATE = 0.1
+
+        if __name__ == "__main__":
+            model = model.build(3)
+            model.train()
+            label = torch.zeros(model.size)
+            optimizer = torch.optim.SGD(model.parameters(), RATE)
+
+            for row in range(3):
+                print(model(row))
+        """,
+    ),
     "what gets another value behind it stays in front of that": (
         "main_guard",
         "range(3)",
