@@ -16,7 +16,7 @@ from .dataset_arguments import DatasetArgument
 
 _TAKING = frozenset(
     "join Path PurePath abspath realpath expanduser normpath fspath exists isdir isfile makedirs mkdir listdir scandir "
-    "walk str print __init__".split()
+    "walk str print isinstance __init__".split()
 )
 
 
@@ -80,12 +80,17 @@ def _is_handed_on(use: ast.Name, methods: dict[str, ast.FunctionDef]) -> bool:
 
 def _kept(node: ast.ClassDef, parameter: str) -> Iterator[str]:
     for part in ast.walk(node):
-        if isinstance(part, ast.Assign) and isinstance(part.value, ast.Name) and part.value.id == parameter:
+        value = part.value if isinstance(part, ast.Assign) else None
+        if isinstance(value, ast.BoolOp):
+            value = value.values[0]
+        if isinstance(part, ast.Assign) and isinstance(value, ast.Name) and value.id == parameter:
             yield from (target.attr for target in part.targets if isinstance(target, ast.Attribute))
 
 
 def _is_joined(use: ast.Name | ast.Attribute) -> bool:
     above = up(use)
+    if isinstance(above, ast.BoolOp):
+        above = up(above)
     if isinstance(use.ctx, ast.Store) or (
         isinstance(above, ast.Assign) and isinstance(above.targets[0], ast.Attribute)
     ):

@@ -280,6 +280,11 @@ class Model:
         importers = [self.codebase.module(path) for path in self.codebase.importers(module.path)]
         return has_tests(module) or (bool(importers) and all(one is None or has_tests(one) for one in importers))
 
+    def is_left_to_test(self, finding: Finding, handed: HandedOver) -> bool:
+        """Whether a test gives code of another file what it defines itself: running it tells more than reading it."""
+        module = self.codebase.module(finding.path)
+        return finding.path != handed.place[1].path and module is not None and has_tests(module)
+
     def steps(self, way: Iterable[Hop], last: tuple[ast.AST, Module, str]) -> tuple[Step, ...]:
         """A value's way in words, from where it is made to where it crosses."""
         found: list[Step] = []

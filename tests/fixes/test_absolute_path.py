@@ -191,3 +191,21 @@ def test_a_parameter_that_may_be_no_text_keeps_its_type(use: str) -> None:
     text = HEAD + f"import os\nROOT = '/data'\ndef make(root='data/train'):\n    use({use})\n"
     text += "    return Texts(root)\nmake()\n"
     assert "root=os.path.abspath('data/train')" in mended_text(text, unsafe=True)
+
+
+def test_a_slash_for_a_path_that_a_base_class_joins() -> None:
+    text = """\
+import os
+from torch.utils.data import Dataset
+class Stored(Dataset):
+    def __init__(self, root=None):
+        if isinstance(root, str):
+            root = os.path.expanduser(root)
+        self.root = root or "stored"
+        self.rows = open(os.path.join(self.root, "rows.csv")).readlines()
+class Molecules(Stored):
+    def __init__(self, root, split):
+        super().__init__(root)
+Molecules(root="disk/", split="val")
+"""
+    assert mended_text(text) == text.replace('"disk/"', 'os.path.abspath("disk/")')
