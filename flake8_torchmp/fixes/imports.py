@@ -203,8 +203,7 @@ class Imports:
             return document.inserted(end, (newline if ended else newline * 2) + text + newline)
         body = document.module.body
         start = document.start_with_decorators(body[0]) if body else len(document.text)
-        gap = newline * 2 if body and isinstance(body[0], cst.FunctionDef | cst.ClassDef) else newline
-        return document.inserted(start, f"{text}{newline}{gap}")
+        return document.inserted(start, f"{text}{newline}{newline}")
 
     def _first_block(self) -> list[cst.SimpleStatementLine]:
         """The first statements of the file that are nothing but imports, __future__ aside, without a gap."""
