@@ -37,6 +37,8 @@ PLAIN_CALLS = frozenset(
 
 LOGGING = frozenset("setLevel addHandler addFilter".split())
 
+WRITING = frozenset("makedirs mkdir copyfile copy copytree save savez dump".split())
+
 SEEDS = frozenset("manual_seed manual_seed_all seed seed_everything set_seed fix_seed seed_all".split())
 
 
@@ -236,7 +238,10 @@ class Run:
             if called in SEEDS or called == "print":
                 return True
             root = root_name(statement.value.func)
-            return "." in self.outline.code(statement.value.func) and self._is_variable(root)
+            if "." in self.outline.code(statement.value.func) and self._is_variable(root):
+                return True
+            works_on_run = any(self._is_variable(name) for name in self.read(statement) & needed)
+            return works_on_run and (called in WRITING or self._leaves_globals(statement.value.func))
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             for target in targets:
@@ -249,6 +254,15 @@ class Run:
         if isinstance(statement, ast.For | ast.While | ast.With | ast.If | ast.Try):
             return bool((self.bound(statement) | self.read(statement)) & {n for n in needed if self._is_variable(n)})
         return isinstance(statement, ast.Assert | ast.Delete)
+
+    def _leaves_globals(self, function: ast.expr) -> bool:
+        """Whether it is a function of the module that binds no name of it."""
+        definitions = [s for s in self.body if isinstance(s, ast.FunctionDef) and s.name == last_name(function)]
+        return (
+            isinstance(function, ast.Name)
+            and bool(definitions)
+            and not any(isinstance(part, ast.Global) for one in definitions for part in ast.walk(one))
+        )
 
     def _sets_up_logging(self, statement: ast.stmt) -> bool:
         """`logger.setLevel(logging.INFO)`, which stands by `logger = logging.getLogger(...)`."""

@@ -319,6 +319,56 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
                 print(model(row))
         """,
     ),
+    "what is written of it, and what may change the module": (
+        "main_guard",
+        "range(3)",
+        """
+        import os
+
+
+        def save(model, folder):
+            model.save(folder)
+
+
+        def use(folder):
+            global FOLDER
+            FOLDER = folder
+
+
+        folder = choose()
+        use(folder)
+        os.makedirs(folder, exist_ok=True)
+        model = build(folder)
+        save(model, folder)
+
+        for row in range(3):
+            save(model.step(row), folder)
+        """,
+        """
+        import os
+
+
+        def save(model, folder):
+            model.save(folder)
+
+
+        def use(folder):
+            global FOLDER
+            FOLDER = folder
+
+
+        folder = choose()
+        use(folder)
+
+        if __name__ == "__main__":
+            os.makedirs(folder, exist_ok=True)
+            model = build(folder)
+            save(model, folder)
+
+            for row in range(3):
+                save(model.step(row), folder)
+        """,
+    ),
     "what gets another value behind it stays in front of that": (
         "main_guard",
         "range(3)",
