@@ -37,7 +37,7 @@ PLAIN_CALLS = frozenset(
 
 LOGGING = frozenset("setLevel addHandler addFilter".split())
 
-WRITING = frozenset("makedirs mkdir copyfile copy copytree save savez dump".split())
+WRITING = frozenset("makedirs mkdir mkdirs copyfile copy copytree save savez dump".split())
 
 SEEDS = frozenset("manual_seed manual_seed_all seed seed_everything set_seed fix_seed seed_all".split())
 
@@ -131,7 +131,9 @@ class Run:
         if isinstance(statement, ast.Try | ast.If) and any(
             isinstance(part, ast.Import | ast.ImportFrom) for part in ast.walk(statement)
         ):
-            return not any(isinstance(part, ast.For | ast.While | ast.With) for part in ast.walk(statement))
+            return not any(
+                isinstance(part, ast.For | ast.While | ast.With) or self._works(part) for part in ast.walk(statement)
+            )
         while isinstance(statement, ast.If):
             if "__name__" in self.outline.code(statement.test):
                 return True
@@ -139,6 +141,15 @@ class Run:
                 return False
             statement = statement.orelse[0]
         return False
+
+    def _works(self, part: ast.AST) -> bool:
+        """Whether it is a statement that calls something with values of the module: `model = build(options)`."""
+        value = part.value if isinstance(part, ast.Assign | ast.Expr) else None
+        return isinstance(value, ast.Call) and any(
+            isinstance(name, ast.Name) and self._is_variable(name.id)
+            for argument in (*value.args, *value.keywords)
+            for name in ast.walk(argument)
+        )
 
     def is_plain(self, statement: ast.stmt) -> bool:
         """Whether a statement gives names to values, and does nothing else."""

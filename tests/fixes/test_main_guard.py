@@ -369,6 +369,47 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
                 save(model.step(row), folder)
         """,
     ),
+    "an import of a choice, with what it is for and without": (
+        "main_guard",
+        "range(3)",
+        """
+        options = parse()
+
+        if options.plain:
+            from plain import Logger
+        else:
+            from pretty import Logger
+
+        logger = Logger(options)
+        model = build(options)
+        if options.half:
+            from apex import amp
+
+            model = amp.initialize(model)
+
+        for row in range(3):
+            logger.say(model(row))
+        """,
+        """
+        options = parse()
+
+        if options.plain:
+            from plain import Logger
+        else:
+            from pretty import Logger
+
+        if __name__ == "__main__":
+            logger = Logger(options)
+            model = build(options)
+            if options.half:
+                from apex import amp
+
+                model = amp.initialize(model)
+
+            for row in range(3):
+                logger.say(model(row))
+        """,
+    ),
     "what gets another value behind it stays in front of that": (
         "main_guard",
         "range(3)",
