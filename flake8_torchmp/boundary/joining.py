@@ -6,14 +6,17 @@ import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import last_name, root_name, up
+from flake8_torchmp.semantics.nodes import body_nodes, last_name, root_name, up
 from flake8_torchmp.semantics.values import Class
+
+from .dataset_arguments import DatasetArgument
 
 _TAKING = frozenset(
     "join Path PurePath abspath realpath expanduser normpath fspath exists isdir isfile makedirs mkdir listdir scandir "
-    "walk str print __init__".split()
+    "walk str print isinstance __init__".split()
 )
 
 
@@ -29,6 +32,42 @@ def only_joins(evaluator: Evaluator, cls: Class, parameter: str, user: Module) -
     return is_joined and all(_is_joined(read) for read in reads if isinstance(read, ast.Attribute))
 
 
+def handing_function(given: DatasetArgument) -> str:
+    """The function that does no more with a parameter of its own than to give it to the dataset, if that is so."""
+    source, scope = given.source, given.source.frame.scope
+    if not isinstance(source.node, ast.Name) or not isinstance(scope.node, ast.FunctionDef):
+        return ""
+    name = source.node.id
+    uses = [use for use in body_nodes(scope.node) if isinstance(use, ast.Name) and use.id == name]
+    is_own = name in parameters(scope.node) and all(isinstance(use.ctx, ast.Load) for use in uses)
+    return scope.name if is_own and all(_is_joined(use) or _goes_to(use, given.dataset) for use in uses) else ""
+
+
+def _goes_to(use: ast.Name, dataset: str) -> bool:
+    above = up(use)
+    call = up(above) if isinstance(above, ast.keyword) else above
+    return isinstance(call, ast.Call) and use is not call.func and last_name(call.func) == dataset
+
+
+def counts_parts(evaluator: Evaluator, cls: Class) -> bool:
+    """Whether a dataset takes a part of a path by its place from the beginning: `path.split("/")[1]`."""
+    return any(
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Constant)
+        and isinstance(node.slice.value, int)
+        and _splits_path(node.value)
+        for one in classes.project_classes(evaluator, cls)
+        for node in ast.walk(one.node)
+    )
+
+
+def _splits_path(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call) or last_name(node.func) != "split" or len(node.args) != 1:
+        return isinstance(node, ast.Attribute) and node.attr == "parts"
+    by = node.args[0]
+    return last_name(by) == "sep" or (isinstance(by, ast.Constant) and by.value in ("/", "\\"))
+
+
 def _is_handed_on(use: ast.Name, methods: dict[str, ast.FunctionDef]) -> bool:
     """Whether it goes to a method of the class, under the same name: what that does with it is looked at as well."""
     above = up(use)
@@ -41,12 +80,17 @@ def _is_handed_on(use: ast.Name, methods: dict[str, ast.FunctionDef]) -> bool:
 
 def _kept(node: ast.ClassDef, parameter: str) -> Iterator[str]:
     for part in ast.walk(node):
-        if isinstance(part, ast.Assign) and isinstance(part.value, ast.Name) and part.value.id == parameter:
+        value = part.value if isinstance(part, ast.Assign) else None
+        if isinstance(value, ast.BoolOp):
+            value = value.values[0]
+        if isinstance(part, ast.Assign) and isinstance(value, ast.Name) and value.id == parameter:
             yield from (target.attr for target in part.targets if isinstance(target, ast.Attribute))
 
 
 def _is_joined(use: ast.Name | ast.Attribute) -> bool:
     above = up(use)
+    if isinstance(above, ast.BoolOp):
+        above = up(above)
     if isinstance(use.ctx, ast.Store) or (
         isinstance(above, ast.Assign) and isinstance(above.targets[0], ast.Attribute)
     ):

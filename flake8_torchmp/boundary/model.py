@@ -284,6 +284,11 @@ class Model:
             one is not None and has_tests(one) for one in map(self.codebase.module, importers)
         )
 
+    def is_left_to_test(self, finding: Finding, handed: HandedOver) -> bool:
+        """Whether a test gives code of another file what it defines itself: running it tells more than reading it."""
+        module = self.codebase.module(finding.path)
+        return finding.path != handed.place[1].path and module is not None and has_tests(module)
+
     def steps(self, way: Iterable[Hop], last: tuple[ast.AST, Module, str]) -> tuple[Step, ...]:
         """A value's way in words, from where it is made to where it crosses."""
         found: list[Step] = []

@@ -67,6 +67,19 @@ OPENERS = frozenset(
 LOOKERS = OPENERS | frozenset(
     "os.path.exists os.path.isfile os.path.isdir os.path.getsize os.stat os.makedirs os.mkdir os.path.getmtime".split()
 )
+OPENED_KEYWORDS = (
+    "file",
+    "path",
+    "name",
+    "filename",
+    "fname",
+    "fp",
+    "f",
+    "filepath_or_buffer",
+    "uri",
+    "io",
+    "pathname",
+)
 PATH_PARAMETERS = re.compile(
     r"(?:^|_)(?:root|path|paths|dir|dirs|directory|folder|file|filename|files|fname|filepath|filelist|csv|location)$"
 )
@@ -248,7 +261,8 @@ def _opened(node: ast.Call, module: Module, evaluator: Evaluator) -> Source | No
     for callee in evaluator.values(node.func, frame):
         arguments = evaluator.arguments(node, frame)
         if isinstance(callee, External) and callee.name in OPENERS:
-            return arguments.get(0, "file") or arguments.get(None, "path") or arguments.get(None, "name")
+            given = (arguments.get(None, keyword) for keyword in OPENED_KEYWORDS)
+            return arguments.get(0, "file") or next((source for source in given if source is not None), None)
         if isinstance(callee, Member) and callee.name in OPENING_METHODS and isinstance(node.func, ast.Attribute):
             return Source(node.func.value, frame)
     return None
@@ -345,6 +359,8 @@ class _Flow:
                     self.attributes.discard(target.attr)
                 elif self._carries(value, names, receiver):
                     self.attributes.add(target.attr)
+            elif isinstance(target, ast.Subscript) and _is_join(value):
+                self._assign([target.value], value, names, receiver)
 
     def _fields(self, value: ast.expr, names: set[str], receiver: str) -> list[str]:
         """The fields of an object that hold the path: of `config`, where `config.root` does."""
@@ -431,7 +447,7 @@ class _Flow:
     def _given(self, callee: Value, given: list[tuple[int | None, str]], depth: int) -> bool:
         if isinstance(callee, External):
             if callee.name in LOOKERS:
-                return any(index == 0 or name in ("file", "path", "name", "filename") for index, name in given)
+                return any(index == 0 or name in OPENED_KEYWORDS for index, name in given)
             if callee.name.endswith(".__init__"):
                 first = self.depth == 0 and not callee.name.startswith("builtins.")
                 return any((first and index == 0) or bool(PATH_PARAMETERS.search(name)) for index, name in given)
@@ -449,6 +465,13 @@ class _Flow:
         if isinstance(target, Function):
             return self._function(target.scope, set(_names_of(target.scope, given, shift=0)), depth + 1)
         return False
+
+
+def _is_join(node: ast.expr) -> bool:
+    """Whether a value is a path by the way in which it is made: then what holds it holds paths."""
+    if isinstance(node, ast.Call):
+        return last_name(node.func) in ("join", "joinpath", "Path")
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
 
 
 def _assignments_and_calls(scope: Scope) -> _Parts:

@@ -1,11 +1,11 @@
 """A relative path becomes absolute where it is given: `os.path.abspath("data")`, `Path("data").resolve()`.
 
-Safe for the argument of a call, and for a constant whose every use is one. Otherwise it may be joined to another
-folder, which an absolute path would replace, and the fix is unsafe. So it is for the default of a parameter: the
-function makes it absolute when it begins, or, where it may get something else than a text, the default itself is. What
-the same name is in another branch of an `if` becomes absolute with it. A slash at the end stays, unless the dataset or
-its library joins what comes behind it. Texts inside f-strings and the parts of a text written in several pieces are
-refused.
+Safe for the argument of a call, and for a constant whose every use is one, unless the dataset counts the parts of its
+paths from the beginning. Otherwise it may be joined to another folder, which an absolute path would replace, and the
+fix is unsafe. So it is for the default of a parameter: the function makes it absolute when it begins, or, where it may
+get something else than a text, the default itself is. What the same name is in another branch of an `if` becomes
+absolute with it. A slash at the end stays, unless the dataset or its library joins what comes behind it. Texts inside
+f-strings and the parts of a text written in several pieces are refused.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def change(repair: Repair, documents: Documents) -> Change:
     above = document.parent(node)
     if isinstance(above, cst.ConcatenatedString | cst.FormattedStringExpression):
         raise NotFixable("the path is a part of another text")
-    is_safe = isinstance(above, cst.Arg) or (notes.get("is_shared") != "yes" and _is_constant_of_calls(document, node))
+    is_safe = notes.get("counts_parts") != "yes" and (
+        isinstance(above, cst.Arg) or (notes.get("is_shared") != "yes" and _is_constant_of_calls(document, node))
+    )
     if notes.get("kind") == "path":
         text = document.code(node)
         text = text if isinstance(node, cst.Call) else f"({text})"
@@ -85,10 +87,10 @@ def _begins_joined(document: Document, use: cst.CSTNode) -> bool:
     return isinstance(call, cst.Call) and call.args[0] is argument and bool(_JOINS.fullmatch(document.code(call.func)))
 
 
-def _is_given_to(document: Document, use: cst.CSTNode, name: str) -> bool:
+def _is_given_to(document: Document, use: cst.CSTNode, names: str) -> bool:
     argument = document.parent(use)
     call = document.parent(argument) if isinstance(argument, cst.Arg) else None
-    return isinstance(call, cst.Call) and document.code(call.func).rpartition(".")[2] == name
+    return isinstance(call, cst.Call) and document.code(call.func).rpartition(".")[2] in names.split()
 
 
 def _in_other_branches(document: Document, node: cst.CSTNode) -> Iterator[cst.SimpleString]:

@@ -32,8 +32,7 @@ def change(repair: Repair, documents: Documents) -> Change:
     notes = dict(repair.notes)
     handed_on = _handed_on(outline, node)
     if handed_on:
-        edit = outline.edit(*outline.with_parentheses(node), handed_on)
-        return Change((edit,), True, f"the lambda became {handed_on} itself")
+        return Change((outline.replaced(node, handed_on),), True, f"the lambda became {handed_on} itself")
     named = _in_its_place(document, outline, node)
     if named is not None:
         return named
@@ -140,6 +139,8 @@ def _is_fixed(outline: Outline, function: ast.expr, node: ast.Lambda) -> bool:
     if outline.is_guarded(node) and outline.is_guarded(outline.statement(bindings[0].node)):
         return False
     definition: Any = bindings[0].node
+    if isinstance(definition, ast.ClassDef) and isinstance(function, ast.Attribute) and function.value is root:
+        return not definition.decorator_list and _is_class_function(outline, definition, function.attr)
     if isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return function is root and not definition.decorator_list
     if not isinstance(definition, ast.alias):
@@ -162,12 +163,25 @@ def _is_own_method(outline: Outline, function: ast.Attribute, owner: Scope) -> b
         return False
     if not isinstance(outline.parents[cls], ast.Module):
         return False
-    methods = [item for item in cls.body if isinstance(item, ast.FunctionDef) and item.name == function.attr]
+    method = _only_method(outline, cls, function.attr)
+    return method is not None and not method.decorator_list
+
+
+def _is_class_function(outline: Outline, cls: ast.ClassDef, name: str) -> bool:
+    """Whether a class has a `@staticmethod` or `@classmethod` of a name, which can be pickled by it."""
+    method = _only_method(outline, cls, name)
+    decorators = [last_name(item) for item in method.decorator_list] if method is not None else []
+    return decorators in (["staticmethod"], ["classmethod"]) and isinstance(outline.parents[cls], ast.Module)
+
+
+def _only_method(outline: Outline, cls: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    """The method of a name, if nothing else is put in its place."""
+    methods = [item for item in cls.body if isinstance(item, ast.FunctionDef) and item.name == name]
     is_set = any(
-        isinstance(part, ast.Attribute) and part.attr == function.attr and not isinstance(part.ctx, ast.Load)
+        isinstance(part, ast.Attribute) and part.attr == name and not isinstance(part.ctx, ast.Load)
         for part in ast.walk(outline.tree)
     )
-    return len(methods) == 1 and not methods[0].decorator_list and not is_set
+    return methods[0] if len(methods) == 1 and not is_set else None
 
 
 def _in_its_place(document: Document, outline: Outline, node: ast.Lambda) -> Change | None:

@@ -195,8 +195,7 @@ class Lifting:
     def _replace(self, lift: Lift, plan: str) -> None:
         statement = self.outline.statement(lift.node)
         if plan == "expression":
-            start, end = self.outline.with_parentheses(lift.node)
-            self.edits.append(self.outline.edit(start, end, self._use(lift, lift.node)))
+            self.edits.append(self.outline.replaced(lift.node, self._use(lift, lift.node)))
             return
         if plan == "assigned":
             start = self.outline.offset(self.outline.first_line(statement), 0) + len(self.outline.indent(statement))

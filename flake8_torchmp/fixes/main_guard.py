@@ -35,6 +35,10 @@ PLAIN_CALLS = frozenset(
 )
 """Calls that make a value and do nothing else."""
 
+LOGGING = frozenset("setLevel addHandler addFilter".split())
+
+WRITING = frozenset("makedirs mkdir mkdirs copyfile copy copytree save savez dump".split())
+
 SEEDS = frozenset("manual_seed manual_seed_all seed seed_everything set_seed fix_seed seed_all".split())
 
 
@@ -127,7 +131,9 @@ class Run:
         if isinstance(statement, ast.Try | ast.If) and any(
             isinstance(part, ast.Import | ast.ImportFrom) for part in ast.walk(statement)
         ):
-            return not any(isinstance(part, ast.For | ast.While | ast.With) for part in ast.walk(statement))
+            return not any(
+                isinstance(part, ast.For | ast.While | ast.With) or self._works(part) for part in ast.walk(statement)
+            )
         while isinstance(statement, ast.If):
             if "__name__" in self.outline.code(statement.test):
                 return True
@@ -135,6 +141,15 @@ class Run:
                 return False
             statement = statement.orelse[0]
         return False
+
+    def _works(self, part: ast.AST) -> bool:
+        """Whether it is a statement that calls something with values of the module: `model = build(options)`."""
+        value = part.value if isinstance(part, ast.Assign | ast.Expr) else None
+        return isinstance(value, ast.Call) and any(
+            isinstance(name, ast.Name) and self._is_variable(name.id)
+            for argument in (*value.args, *value.keywords)
+            for name in ast.walk(argument)
+        )
 
     def is_plain(self, statement: ast.stmt) -> bool:
         """Whether a statement gives names to values, and does nothing else."""
@@ -176,12 +191,15 @@ class Run:
                 )
                 continue
             names = self.bound(statement)
-            others = [s for s in kept if s not in moved and s is not statement]
+            others = [s for s in kept if s not in moved and s.lineno > statement.lineno]
             is_read = names & self.read_by_functions or any(names & self.read(s) for s in others)
+            is_bound_anew = any((names | self.read(statement)) & self.bound(s) for s in others if not self.stays(s))
             if self.is_plain(statement):
-                if is_read or not names & needed or self._is_constant(statement):
+                if is_read or is_bound_anew or not names & needed or self._is_constant(statement):
                     continue
-            elif is_read or runs_project or not self._serves(statement, needed):
+            elif self._sets_up_logging(statement):
+                continue
+            elif is_read or is_bound_anew or runs_project or not self._serves(statement, needed):
                 break  # what is imported below may run code that has to find it done
             moved.insert(0, statement)
             needed |= self.read(statement) | self._read_deep(statement)
@@ -231,36 +249,83 @@ class Run:
             if called in SEEDS or called == "print":
                 return True
             root = root_name(statement.value.func)
-            return "." in self.outline.code(statement.value.func) and self._is_variable(root)
+            if "." in self.outline.code(statement.value.func) and self._is_variable(root):
+                return True
+            works_on_run = any(self._is_variable(name) for name in self.read(statement) & needed)
+            return works_on_run and (called in WRITING or self._leaves_globals(statement.value.func))
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             for target in targets:
                 if isinstance(target, ast.Attribute | ast.Subscript) and not self._is_variable(root_name(target)):
                     return False
-            return bool(self.bound(statement) & needed) or any(root_name(t) in needed for t in targets)
+            works_on_values = any(self._is_variable(name) for name in self.read(statement))
+            return (
+                bool(self.bound(statement) & needed) or any(root_name(t) in needed for t in targets) or works_on_values
+            )
         if isinstance(statement, ast.For | ast.While | ast.With | ast.If | ast.Try):
             return bool((self.bound(statement) | self.read(statement)) & {n for n in needed if self._is_variable(n)})
         return isinstance(statement, ast.Assert | ast.Delete)
 
+    def _leaves_globals(self, function: ast.expr) -> bool:
+        """Whether it is a function of the module that binds no name of it."""
+        definitions = [s for s in self.body if isinstance(s, ast.FunctionDef) and s.name == last_name(function)]
+        return (
+            isinstance(function, ast.Name)
+            and bool(definitions)
+            and not any(isinstance(part, ast.Global) for one in definitions for part in ast.walk(one))
+        )
+
+    def _sets_up_logging(self, statement: ast.stmt) -> bool:
+        """`logger.setLevel(logging.INFO)`, which stands by `logger = logging.getLogger(...)`."""
+        if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+            return False
+        logger = root_name(statement.value.func)
+        read = {name for name in self.read(statement) if self._is_variable(name)}
+        return last_name(statement.value.func) in LOGGING and self._is_variable(logger) and read <= {logger}
+
     def _is_variable(self, name: str) -> bool:
         bindings = self.outline.module.scope.bindings.get(name, ())
-        return bool(bindings) and not any(b.kind in ("import", "from", "def", "class") for b in bindings)
+        given = [b for b in bindings if b.kind == "assign" and self._tops[id(b)] in self._assignments]
+        return bool(given) or (
+            bool(bindings) and not any(b.kind in ("import", "from", "def", "class") for b in bindings)
+        )
+
+    @cached_property
+    def _assignments(self) -> list[ast.stmt]:
+        """Those of module level, which may give a value to the name of an import: `model = model.build()`."""
+        return [statement for statement in self.body if isinstance(statement, ast.Assign | ast.AnnAssign)]
 
     def following(self, moved: Iterable[ast.stmt]) -> list[ast.stmt]:
         """What moves, with all behind it that cannot stay."""
         found = list(moved)
         names = set().union(*(self.bound(statement) for statement in found))
+        touched = names.union(*(self.read(statement) for statement in found))
         for statement in self.body[self.index + 1 :]:
             if statement is self.guard:
                 continue
             reads = self.read(statement) & names
-            if not reads and (self.stays(statement) or self._stays_as_constant(statement)):
+            is_constant = self._stays_as_constant(statement) and not self.bound(statement) & touched
+            if not reads and (self.stays(statement) or is_constant):
                 continue
             if reads and isinstance(statement, ast.Import | ast.ImportFrom):
                 continue
             found.append(statement)
             names |= self.bound(statement)
+            touched |= self.bound(statement) | self.read(statement)
         return found
+
+    def _headings(self, moved: list[ast.stmt]) -> Iterator[ast.stmt]:
+        """Texts that stand alone and say what is done below them, or what the value above them is."""
+        owner: ast.stmt | None = None
+        for index in reversed(range(1, len(self.body))):
+            statement, above = self.body[index], self.body[index - 1]
+            if not _is_text(statement):
+                owner = statement
+            elif isinstance(above, ast.Assign | ast.AnnAssign) and above.end_lineno == statement.lineno - 1:
+                if above in moved:
+                    yield statement
+            elif (owner or above) in moved and statement not in moved:
+                yield statement
 
     def _stays_as_constant(self, statement: ast.stmt) -> bool:
         names = self.bound(statement)
@@ -283,7 +348,8 @@ class Run:
 
     def guarded(self, moved: list[ast.stmt], importers: Iterable[Document] = ()) -> list[Edit]:
         """What moves, and all behind it that has to, under the guard."""
-        return self.under_guard(sorted(self.following(moved), key=self.body.index), importers)
+        moved = self.following(moved)
+        return self.under_guard(sorted([*moved, *self._headings(moved)], key=self.body.index), importers)
 
     def under_guard(self, moved: list[ast.stmt], importers: Iterable[Document] = ()) -> list[Edit]:
         for name in sorted(set().union(*(self.bound(statement) for statement in moved))):
@@ -369,6 +435,14 @@ class Run:
     def _is_set_off(self, chunk: tuple[int, int]) -> bool:
         lines = self.outline.module.lines
         return chunk[1] < len(lines) and not lines[chunk[1]].strip()
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
 
 
 def _is_main_test(test: ast.expr) -> bool:

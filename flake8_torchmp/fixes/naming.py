@@ -44,6 +44,8 @@ def names_for(outline: Outline, node: ast.Lambda, role: str, *, is_task: bool = 
     if isinstance(outline.parents.get(node), ast.List | ast.Tuple | ast.Set) or called in ADDING:
         role = _one_of(role)
     candidates = [_by_branch(outline, node), _by_place(outline, node), done, _by_place_around(outline, node), role]
+    if done == "identity" and isinstance(outline.parents.get(node), ast.Return):
+        candidates.insert(0, done)
     if called in ROLES and (called != "Lambda" or not done):
         candidates = [ROLES[called], *(name for name in candidates if not name.endswith("_step"))]
     for candidate in candidates:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import libcst as cst
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+CLOSED_UP = 88
+"""The length to which a call whose argument gets shorter is put on one line."""
 _OUTLINES: WeakKeyDictionary[Document, Outline] = WeakKeyDictionary()
 
 
@@ -222,6 +224,20 @@ class Outline:
         body: Any = node.body
         inside = [body] if isinstance(node, ast.Lambda) else body
         return not any(item in inside for item in (part, *self.ancestors(part)))
+
+    def replaced(self, node: ast.expr, text: str) -> Edit:
+        """Another expression in the place of one, closed up where it is the only argument and has lines of its own."""
+        start, end = self.with_parentheses(node)
+        call = self.parents.get(node)
+        if isinstance(call, ast.Call) and call.args == [node] and not call.keywords:
+            opening, closing = self.end(call.func), self.end(call) - 1
+            before, after = self.text[opening:start], self.text[end:closing]
+            line = self.text[self.line_start(opening) : opening]
+            rest = re.match(r"[^\r\n]*", self.text[closing:])
+            length = len(line) + len(text) + len(rest[0] if rest else "") + 1
+            if before.strip() == "(" and "\n" in before and not after.strip() and length <= CLOSED_UP:
+                start, end = opening + 1, closing
+        return self.edit(start, end, text)
 
     def with_parentheses(self, node: ast.AST) -> tuple[int, int]:
         """The span of an expression and of the parentheses that are its own alone."""

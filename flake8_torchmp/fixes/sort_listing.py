@@ -51,7 +51,7 @@ def _alike(document: Document, node: cst.Call) -> list[cst.Call]:
         if isinstance(call, cst.Call) and call is not node and document.code(call) == document.code(node):
             above = document.parent(call)
             around = document.parent(above) if isinstance(above, cst.Arg) else None
-            is_ordered = not isinstance(above, cst.ComparisonTarget | cst.WithItem) and (
+            is_ordered = not isinstance(above, cst.Comparison | cst.ComparisonTarget | cst.WithItem) and (
                 not isinstance(around, cst.Call) or _last(around.func) not in _UNORDERED
             )
             if is_ordered:

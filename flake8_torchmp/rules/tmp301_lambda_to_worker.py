@@ -59,6 +59,7 @@ if __name__ == "__main__":
 ```
 
 ## What it does not see
+- What a test writes and hands to code of other files: whether that makes workers of it is seen by running the test.
 - Lambdas that reach a worker by a way that the source does not show: through `setattr` with a computed name, a
   configuration file, a registry that is asked by name, a class of an installed package that keeps its argument.
 - A lambda that is replaced on the object before the workers start: the rule knows which values an attribute gets, not
@@ -101,4 +102,6 @@ def lambda_to_worker(module: Module, model: Model) -> Iterator[Finding]:
             )
             way = model.steps(handed.way, handed.place)
             repair = model.repair("lambda_to_function", value.node, value.scope.module, **model.notes(handed, value))
-            yield model.finding("TMP301", message, value.node, value.scope.module, way, repair=repair)
+            finding = model.finding("TMP301", message, value.node, value.scope.module, way, repair=repair)
+            if not model.is_left_to_test(finding, handed):
+                yield finding

@@ -97,6 +97,7 @@ if __name__ == "__main__":
   puts it somewhere (`globals()`, `setattr`), or of members that are not spelled out there.
 - A module-level name that is given to another function or class later, so that pickle finds the wrong one.
 - A local function that its function declares `global`: it is found by name under fork and nowhere else.
+- What a test defines and hands to code of other files: whether that makes workers of it is seen by running the test.
 - A `__getstate__` whose result is computed in ways that cannot be read is trusted to drop what must not be pickled.
 
 ## How to silence it
@@ -124,7 +125,7 @@ from . import rule
 def local_callable_to_worker(module: Module, model: Model) -> Iterator[Finding]:
     for handed in model.handed_over(module):
         if handed.is_pickled:
-            yield from _judge(handed, model)
+            yield from (finding for finding in _judge(handed, model) if not model.is_left_to_test(finding, handed))
 
 
 def _judge(handed: HandedOver, model: Model) -> Iterator[Finding]:

@@ -102,7 +102,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.joining import only_joins
+from flake8_torchmp.boundary.joining import counts_parts, handing_function, only_joins
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
@@ -116,6 +116,8 @@ def relative_path_to_dataset(module: Module, model: Model) -> Iterator[Finding]:
         return
     for given in model.dataset_arguments(module):
         for literal in model.paths.relative_literals(given.source):
+            if literal.module is not module and model.is_test(literal.module):
+                continue
             message = (
                 f'relative path "{literal.text}" goes to the dataset {given.dataset} ({given.parameter}=) and resolves '
                 "against whatever folder the process is in when it opens it: make it absolute, "
@@ -132,6 +134,7 @@ def relative_path_to_dataset(module: Module, model: Model) -> Iterator[Finding]:
                 if given.cls is not None:
                     has_slash = literal.text.endswith("/")
                     is_joined = has_slash and only_joins(model.evaluator, given.cls, given.parameter, given.module)
-                    notes["joins"] = given.dataset if is_joined else "no"
+                    notes["joins"] = f"{given.dataset} {handing_function(given)}".strip() if is_joined else "no"
+                    notes["counts_parts"] = "yes" if counts_parts(model.evaluator, given.cls) else "no"
                 repair = model.repair("absolute_path", literal.node, literal.module, **notes)
             yield model.finding("TMP501", message, literal.node, literal.module, way, repair=repair)

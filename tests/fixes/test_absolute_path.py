@@ -107,6 +107,33 @@ def test_a_slash_at_the_end_stays_where_it_is_needed(opened: str) -> None:
     assert 'PLACE = os.path.abspath("data/") + "/"\n' in mended_text(text)
 
 
+def test_a_slash_through_a_function_that_only_hands_the_path_on() -> None:
+    head = "import os\n" + JOINING.replace("{opened}", 'os.path.join(self.root, f"{index}.txt")')
+    text = head + "def loader(place, size):\n    texts = Texts(root=place)\n    return DataLoader(texts, size)\n"
+    assert mended_text(f'{text}loader("data/", 2)\n') == f'{text}loader(os.path.abspath("data/"), 2)\n'
+    text = text.replace("    texts =", "    print(place + 'log')\n    texts =")
+    assert mended_text(f'{text}loader("data/", 2)\n') == f'{text}loader(os.path.abspath("data/") + "/", 2)\n'
+
+
+@pytest.mark.parametrize("part", ["0", "-1"])
+def test_parts_that_are_counted_from_the_beginning(part: str) -> None:
+    label = f'        self.kind = root.split("/")[{part}]\n'
+    text = "import os\n" + HEAD.replace("        self.root = root\n", f"        self.root = root\n{label}")
+    text += 'Texts("data/train")\n'
+    assert ("abspath" in mended_text(text)) == (part == "-1")
+    assert "abspath" in mended_text(text, unsafe=True)
+
+
+def test_a_path_in_a_test_stays() -> None:
+    files = {
+        "texts.py": f"{HEAD}def make(root):\n    return Texts(root)\n",
+        "test_texts.py": 'from texts import make\n\n\ndef test_texts():\n    assert make("data/train")\n',
+    }
+    assert mended(files, unsafe=True).files == files
+    files["main.py"] = files.pop("test_texts.py").replace("test_texts", "main")
+    assert "abspath" in mended(files).files["main.py"]
+
+
 UNSAFE = {
     "joined elsewhere": 'import os\nROOT = "data/train"\ntexts = Texts(ROOT)\nlog = os.path.join("logs", ROOT)\n',
     "in a text": 'ROOT = "data/train"\ntexts = Texts(ROOT)\nprint(f"logs/{ROOT}")\n',
@@ -164,3 +191,21 @@ def test_a_parameter_that_may_be_no_text_keeps_its_type(use: str) -> None:
     text = HEAD + f"import os\nROOT = '/data'\ndef make(root='data/train'):\n    use({use})\n"
     text += "    return Texts(root)\nmake()\n"
     assert "root=os.path.abspath('data/train')" in mended_text(text, unsafe=True)
+
+
+def test_a_slash_for_a_path_that_a_base_class_joins() -> None:
+    text = """\
+import os
+from torch.utils.data import Dataset
+class Stored(Dataset):
+    def __init__(self, root=None):
+        if isinstance(root, str):
+            root = os.path.expanduser(root)
+        self.root = root or "stored"
+        self.rows = open(os.path.join(self.root, "rows.csv")).readlines()
+class Molecules(Stored):
+    def __init__(self, root, split):
+        super().__init__(root)
+Molecules(root="disk/", split="val")
+"""
+    assert mended_text(text) == text.replace('"disk/"', 'os.path.abspath("disk/")')

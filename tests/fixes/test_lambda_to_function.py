@@ -37,6 +37,73 @@ SAFE: dict[str, tuple[str, str, str]] = {
                 self._half = _half_2
         """,
     ),
+    "the only argument, on lines of its own": (
+        "lambda row: row.view(1, row.size(0))",
+        """
+        def main(data):
+            steps = [
+                Lambda(
+                    lambda row: row.view(1, row.size(0))
+                ),  # (T) -> (1, T)
+            ]
+        """,
+        """
+        def _view(row):
+            return row.view(1, row.size(0))
+
+
+        def main(data):
+            steps = [
+                Lambda(_view),  # (T) -> (1, T)
+            ]
+        """,
+    ),
+    "a function of a class": (
+        "lambda rows: Batch.of(rows)",
+        """
+        class Batch:
+            @staticmethod
+            def of(rows):
+                return rows[0]
+
+        def main(data):
+            return DataLoader(data, num_workers=1, collate_fn=lambda rows: Batch.of(rows))
+        """,
+        """
+        class Batch:
+            @staticmethod
+            def of(rows):
+                return rows[0]
+
+        def main(data):
+            return DataLoader(data, num_workers=1, collate_fn=Batch.of)
+        """,
+    ),
+    "a method that a class has for its objects": (
+        "lambda rows: Batch.of(rows)",
+        """
+        class Batch:
+            def of(rows):
+                return rows[0]
+
+
+        def main(data):
+            return DataLoader(data, num_workers=1, collate_fn=lambda rows: Batch.of(rows))
+        """,
+        """
+        class Batch:
+            def of(rows):
+                return rows[0]
+
+
+        def _collate_fn(rows):
+            return Batch.of(rows)
+
+
+        def main(data):
+            return DataLoader(data, num_workers=1, collate_fn=_collate_fn)
+        """,
+    ),
     "comments around a name of its own": (
         "lambda rows: rows[0]",
         """

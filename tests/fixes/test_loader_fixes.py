@@ -44,6 +44,11 @@ def test_listings_of_one_folder_stay_in_step() -> None:
     assert mended_text(DATASET.format(listing=before)) == DATASET.format(listing=after)
 
 
+def test_a_listing_that_is_compared_stays_as_the_other() -> None:
+    before = "os.listdir(root)\n        assert os.listdir(root) == os.listdir(root + '_labels')"
+    assert mended_text(DATASET.format(listing=before)) == DATASET.format(listing=f"sorted({before[:16]}){before[16:]}")
+
+
 WALKED = {
     "[os.path.join(x[0], f) for x in os.walk(root) for f in x[2]]": (
         "[os.path.join(x[0], f) for x in sorted(os.walk(root)) for f in sorted(x[2])]"

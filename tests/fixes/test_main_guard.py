@@ -221,6 +221,226 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
             print(NAMES, total, losses)
         """,
     ),
+    "texts that head the sections, and one that documents a value": (
+        "main_guard",
+        "range(3)",
+        """
+        '''Trains.'''
+        import torch
+
+        '''Settings'''
+        RATE = 0.1
+        '''of the optimizer'''
+
+        '''The data'''
+        data = make()
+
+        '''The training'''
+        for epoch in range(3):
+            data.step(RATE)
+        """,
+        """
+        '''Trains.'''
+        import torch
+
+        '''Settings'''
+        RATE = 0.1
+        '''of the optimizer'''
+
+        if __name__ == "__main__":
+            '''The data'''
+            data = make()
+
+            '''The training'''
+            for epoch in range(3):
+                data.step(RATE)
+        """,
+    ),
+    "a table that gets its name several times, below a logger's level": (
+        "main_guard",
+        "range(3)",
+        """
+        import logging
+
+        logger = logging.getLogger("rows")
+        logger.setLevel(logging.WARNING)
+
+        rows = read("rows.csv")
+        rows.head()
+        rows = rows.dropna()
+
+        for row in range(3):
+            print(rows[row])
+        """,
+        """
+        import logging
+
+        logger = logging.getLogger("rows")
+        logger.setLevel(logging.WARNING)
+
+        if __name__ == "__main__":
+            rows = read("rows.csv")
+            rows.head()
+            rows = rows.dropna()
+
+            for row in range(3):
+                print(rows[row])
+        """,
+    ),
+    "a model by the name of its module, and what works on it for nobody": (
+        "main_guard",
+        "range(3)",
+        """
+        import model
+        import torch
+
+        RATE = 0.1
+        model = model.build(3)
+        model.train()
+        label = torch.zeros(model.size)
+        optimizer = torch.optim.SGD(model.parameters(), RATE)
+
+        for row in range(3):
+            print(model(row))
+        """,
+        """
+        import model
+        import torch
+
+        RATE = 0.1
+
+        if __name__ == "__main__":
+            model = model.build(3)
+            model.train()
+            label = torch.zeros(model.size)
+            optimizer = torch.optim.SGD(model.parameters(), RATE)
+
+            for row in range(3):
+                print(model(row))
+        """,
+    ),
+    "what is written of it, and what may change the module": (
+        "main_guard",
+        "range(3)",
+        """
+        import os
+
+
+        def save(model, folder):
+            model.save(folder)
+
+
+        def use(folder):
+            global FOLDER
+            FOLDER = folder
+
+
+        folder = choose()
+        use(folder)
+        os.makedirs(folder, exist_ok=True)
+        model = build(folder)
+        save(model, folder)
+
+        for row in range(3):
+            save(model.step(row), folder)
+        """,
+        """
+        import os
+
+
+        def save(model, folder):
+            model.save(folder)
+
+
+        def use(folder):
+            global FOLDER
+            FOLDER = folder
+
+
+        folder = choose()
+        use(folder)
+
+        if __name__ == "__main__":
+            os.makedirs(folder, exist_ok=True)
+            model = build(folder)
+            save(model, folder)
+
+            for row in range(3):
+                save(model.step(row), folder)
+        """,
+    ),
+    "an import of a choice, with what it is for and without": (
+        "main_guard",
+        "range(3)",
+        """
+        options = parse()
+
+        if options.plain:
+            from plain import Logger
+        else:
+            from pretty import Logger
+
+        logger = Logger(options)
+        model = build(options)
+        if options.half:
+            from apex import amp
+
+            model = amp.initialize(model)
+
+        for row in range(3):
+            logger.say(model(row))
+        """,
+        """
+        options = parse()
+
+        if options.plain:
+            from plain import Logger
+        else:
+            from pretty import Logger
+
+        if __name__ == "__main__":
+            logger = Logger(options)
+            model = build(options)
+            if options.half:
+                from apex import amp
+
+                model = amp.initialize(model)
+
+            for row in range(3):
+                logger.say(model(row))
+        """,
+    ),
+    "what gets another value behind it stays in front of that": (
+        "main_guard",
+        "range(3)",
+        """
+        folder = "rows"
+        rows = read(folder)
+        folder = "figures"
+
+
+        def save(name):
+            return folder + name
+
+
+        for row in range(3):
+            save(rows[row])
+        """,
+        """
+        folder = "rows"
+        rows = read(folder)
+        folder = "figures"
+
+
+        def save(name):
+            return folder + name
+
+
+        if __name__ == "__main__":
+            for row in range(3):
+                save(rows[row])
+        """,
+    ),
     "a test that is no guard": (
         "main_guard",
         "fit()",
