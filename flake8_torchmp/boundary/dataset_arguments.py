@@ -29,7 +29,8 @@ from flake8_torchmp.semantics.values import (
 
 from .apis import WORDS, is_dataset_name
 from .datasets import Datasets
-from .paths import Paths, field_read, is_relative
+from .path_flow import field_read
+from .paths import Paths, is_relative
 
 
 class DatasetArgument(NamedTuple):

@@ -28,8 +28,8 @@ from flake8_torchmp.semantics.values import (
 )
 
 from . import apis, random_sources
+from .file_functions import PATH_PARAMETERS
 from .loaders import Loaders
-from .paths import PATH_PARAMETERS
 from .worker_taint import Taint, asks_for_info
 from .workers import Workers
 
