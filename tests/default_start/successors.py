@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from multiprocessing import process, util
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
 FREE = 200
@@ -78,7 +77,6 @@ def _wait(told: socket.socket) -> None:
     sys.modules.pop("sitecustomize", None)
     importlib.import_module("sitecustomize")
     random.seed()
-    np.random.seed()
     torch.seed()
     main = sys.modules["__main__"] = types.ModuleType("__main__")
     main.__dict__["__builtins__"] = __builtins__
