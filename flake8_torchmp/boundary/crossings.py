@@ -227,6 +227,7 @@ class Crossings:
             found = self._api(value)
             if found is None:
                 continue
+            self.evaluator.steps = 0
             arguments = self.evaluator.arguments(node, frame)
             if found is apis.RUN_IN_EXECUTOR and not is_given_executor(self.evaluator, arguments):
                 continue

@@ -356,6 +356,8 @@ def _runs_of(evaluator: Evaluator, key: ast.expr, frame: Frame) -> list[Frame]:
 
 def _label(evaluator: Evaluator, key: ast.expr, frame: Frame) -> str:
     """The one text under which something is put into a dict; nothing where it is computed or up to the callers."""
+    if isinstance(key, ast.Constant):
+        return key.value if isinstance(key.value, str) else ""
     if isinstance(key, ast.Name):
         scope = evaluator.scope_binding(key.id, frame.module.scope_of(key))
         bindings = scope.bindings[key.id] if scope is not None else []
@@ -366,7 +368,7 @@ def _label(evaluator: Evaluator, key: ast.expr, frame: Frame) -> str:
         named = [v.function if isinstance(v, Method) else v for v in evaluator.values(key.value, frame)]
         names = {v.scope.name if isinstance(v, Function | Class) else "" for v in named}
         return names.pop() if len(names) == 1 else ""
-    elif not isinstance(key, ast.Constant | ast.Attribute):
+    elif not isinstance(key, ast.Attribute):
         return ""
     values = evaluator.values(key, frame)
     only = values[0].value if len(values) == 1 and isinstance(values[0], Constant) else None

@@ -155,14 +155,15 @@ class Evaluator(Answers):
         key = (id(node), id(frame))
         if not self.asks_callers and not self._running:
             self.start_afresh()
-        if self._large >= MOST_LARGE:
+        is_told = isinstance(node, ast.Constant)
+        if self._large >= MOST_LARGE and not is_told:
             self._is_whole = False
             self._cut_at = -1
             return _UNSEEN
         known: Values | None = self._known_for_good(key)
         if known is not None:
             return known
-        if self._depth >= DEEPEST:
+        if self._depth >= DEEPEST and not is_told:
             self._is_whole = False
             self._cut_at = -1
             return _UNSEEN
