@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from flake8_torchmp.semantics.calls import parameters
 from flake8_torchmp.semantics.comments import words_above, words_of
 from flake8_torchmp.semantics.flow import block_of
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name, root_name
@@ -39,7 +40,8 @@ def improves(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope
     changed = _changed(parts)
     if changed & receivers:
         return False
-    names = {name for name in changed if _is_read_after(name, body, scope)} | (changed & _parameters(scope))
+    given = parameters(scope.node) if isinstance(scope.node, FUNCTIONS) else {}
+    names = {name for name in changed if name in given or _is_read_after(name, body, scope)}
     return bool(names) and all(_was_made_before(name, body, scope) and _is_read_in(name, parts) for name in names)
 
 
@@ -121,13 +123,6 @@ def _changed(parts: Sequence[ast.AST]) -> set[str]:
     return names | {root_name(part) for part in entries if isinstance(part.ctx, ast.Store)}
 
 
-def _parameters(scope: Scope) -> set[str]:
-    node = scope.node
-    if not isinstance(node, FUNCTIONS):
-        return set()
-    return {argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
-
-
 def _is_read_after(name: str, body: Sequence[ast.stmt], scope: Scope) -> bool:
     return any(
         not any(outer is item for item in body for outer in ancestors(load))
@@ -140,7 +135,7 @@ def _is_read_after(name: str, body: Sequence[ast.stmt], scope: Scope) -> bool:
 def _was_made_before(name: str, body: Sequence[ast.stmt], scope: Scope) -> bool:
     """Whether a variable holds something already that is no stand-in for what the block finds."""
     earlier = [b for b in scope.bindings.get(name, ()) if 0 < getattr(b.node, "lineno", 0) < body[0].lineno]
-    if name in _parameters(scope):
+    if any(binding.kind == "parameter" for binding in scope.bindings.get(name, ())):
         return True
     last = max(earlier, key=lambda binding: getattr(binding.node, "lineno", 0), default=None)
     made = last.value if last is not None else None

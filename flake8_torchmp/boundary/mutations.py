@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import attributes, effects
@@ -271,23 +271,18 @@ class Mutations:
 
     def collects(self, call: ast.AST | None, module: Module) -> bool:
         """`METER.note(loss)`, for what the object gathers."""
-        if not isinstance(call, ast.Call) or not effects.is_statement(call):
-            return False
-        return any(
-            isinstance(callee, Method)
-            and isinstance(callee.receiver, Instance)
-            and effects.collects(callee.function.scope)
-            for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module))
-        )
+        return self._has_method_do(effects.collects, call, module)
 
     def stores(self, call: ast.AST, module: Module) -> bool:
         """`BOARD.submit(name, score)`, which puts an entry into what the object keeps."""
+        return self._has_method_do(effects.stores, call, module)
+
+    def _has_method_do(self, does: Callable[[Scope], bool], call: ast.AST | None, module: Module) -> bool:
+        """Whether a call, made for its effect alone, runs a method of an object that does something."""
         if not isinstance(call, ast.Call) or not effects.is_statement(call):
             return False
         return any(
-            isinstance(callee, Method)
-            and isinstance(callee.receiver, Instance)
-            and effects.stores(callee.function.scope)
+            isinstance(callee, Method) and isinstance(callee.receiver, Instance) and does(callee.function.scope)
             for callee in self.evaluator.values(call.func, self.evaluator.frame_at(call, module))
         )
 

@@ -22,13 +22,11 @@ from flake8_torchmp.semantics.values import (
     Member,
     ModuleValue,
     Result,
-    Unknown,
     Value,
     qualified,
 )
 
 from . import apis, random_sources
-from .file_functions import PATH_PARAMETERS
 from .loaders import Loaders
 from .worker_taint import Taint, asks_for_info
 from .workers import Workers
@@ -234,8 +232,6 @@ class Sharding:
         values = self.evaluator.values(leaf, inner)
         if isinstance(leaf, (ast.Call, ast.Subscript, ast.List, ast.Tuple, *COMPREHENSIONS)):
             return any(self._shards_itself(value) for value in values)
-        if all(isinstance(value, Unknown) for value in values) and _is_open_file(leaf, frame.module):
-            return False
         return any(self._shards_itself(value) or (_is_unseen(value) and not self._iterates(value)) for value in values)
 
     def _iterates(self, value: Value) -> bool:
@@ -448,29 +444,15 @@ def _leaves(iterables: list[ast.expr]) -> Iterator[ast.expr]:
 def _opened(node: ast.expr, module: Module) -> ast.expr:
     """`path.open()` of `lines`, after `with path.open() as lines:`."""
     bound = module.scope_of(node).bindings.get(node.id, ()) if isinstance(node, ast.Name) else ()
-    value = bound[0].value if len(bound) == 1 and bound[0].kind in ("assign", "with") else None
-    return value if isinstance(value, ast.Call) and last_name(value.func) == "open" else node
+    values = [binding.value if binding.kind in ("assign", "with") else None for binding in bound]
+    calls = [value for value in values if isinstance(value, ast.Call) and last_name(value.func) == "open"]
+    return calls[0] if calls and len(calls) == len(values) else node
 
 
 def _is_unseen(value: Value) -> bool:
     if isinstance(value, Result | Collection | Constant | External | ModuleValue):
         return False
     return not isinstance(value, Member) or not isinstance(value.owner, Result | Instance | External)
-
-
-def _is_open_file(leaf: ast.expr, module: Module) -> bool:
-    """`file`, in `with path.open() as file:`, of a path that says so by its name."""
-    if not isinstance(leaf, ast.Name):
-        return False
-    bindings = module.scope_of(leaf).bindings.get(leaf.id, ())
-    opened = [getattr(up(binding.node), "context_expr", None) for binding in bindings]
-    return bool(opened) and all(
-        isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Attribute)
-        and call.func.attr == "open"
-        and bool(PATH_PARAMETERS.search(last_name(call.func.value)))
-        for call in opened
-    )
 
 
 def _is_left_open(function: Function) -> bool:

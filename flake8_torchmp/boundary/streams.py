@@ -254,7 +254,7 @@ class Streams:
             return
         unseeded = self._unseeded(module)
         for worker, draw in drawing:
-            if worker.scope.place not in unseeded:
+            if worker.scope.place not in unseeded or _is_for_waiting(draw.node):
                 continue
             if draw.text.startswith("numpy") and not self._is_used_by_parent(worker.scope.module, module):
                 continue
@@ -353,3 +353,11 @@ def _made(value: Value) -> Result | None:
         if value.name == maker or value.name == f"{maker}().manual_seed":
             return value
     return None
+
+
+def _is_for_waiting(node: ast.AST) -> bool:
+    """Whether a number is drawn for another try, or for how long to wait: no data comes of it."""
+    return any(
+        isinstance(outer, ast.ExceptHandler) or (isinstance(outer, ast.Call) and last_name(outer.func) == "sleep")
+        for outer in ancestors(node)
+    )

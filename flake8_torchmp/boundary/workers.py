@@ -41,7 +41,6 @@ _HOLLOW = frozenset(
     f"torch.utils.data.{module}{name}" for module in ("", "dataset.") for name in ("Dataset", "IterableDataset")
 ) | {"builtins.object", "abc.ABC", "typing.Generic"}
 """Bases that read nothing of an object."""
-_ANYTHING = re.compile(b"")
 _INITIALIZING = re.compile(rb"\binitializer\b|worker_init_fn|\bPool\b|Executor")
 """What a file holds that prepares workers."""
 _TRAIN_TOGETHER = re.compile(rb"\b(?:" + "|".join(sorted(random_sources.DISTRIBUTED)).encode() + rb")\b")
@@ -109,7 +108,7 @@ class Workers:
         if known is None:
             self._of[module.path] = []
             known = self._of[module.path] = list(self._reached(module))
-            self._kinds_by_user[module.path] = _kinds_of(known)
+            self._kinds_by_user[module.path] = _by_place(known)
         return known
 
     def _reached(self, module: Module) -> Iterator[WorkerFunction]:
@@ -163,10 +162,10 @@ class Workers:
             known = self._kinds[scope.place] = self._kinds_by_users(scope)
         return known
 
-    def _kinds_by_users(self, scope: Scope, words: re.Pattern[bytes] = _ANYTHING) -> frozenset[str]:
+    def _kinds_by_users(self, scope: Scope, words: re.Pattern[bytes] | None = None) -> frozenset[str]:
         codebase = self.evaluator.codebase
         named = (user for user in codebase.mentions.of(scope) if codebase.matches(user, apis.OWN_WORDS))
-        users = (user for user in named if codebase.matches(user, words))
+        users = (user for user in named if words is None or codebase.matches(user, words))
         return frozenset().union(*(self._kinds_by(user).get(scope.place, ()) for user in users))
 
     def _kinds_by(self, user: str) -> dict[Place, set[str]]:
@@ -525,7 +524,7 @@ def _implied(node: ast.AST) -> Iterator[tuple[ast.expr, Sequence[str]]]:
         yield from ((argument, ITERATION_METHODS) for argument in node.args)
 
 
-def _kinds_of(workers: Iterable[WorkerFunction]) -> dict[Place, set[str]]:
+def _by_place(workers: Iterable[WorkerFunction]) -> dict[Place, set[str]]:
     kinds: dict[Place, set[str]] = {}
     for worker in workers:
         kinds.setdefault(worker.scope.place, set()).add(worker.kind)

@@ -96,9 +96,8 @@ def open_resource_to_worker(module: Module, model: Model) -> Iterator[Finding]:
         for read, variable, opener, reason in model.resources.globals_read(worker, model.state):
             if model.workers.are_set_in_worker(variable, model.state):
                 continue
-            article = "an" if opener.text[0] in "aeioAH" else "a"
             message = (
-                f"{variable.name} is {article} {opener.text} opened when its module is imported, and {reason} "
+                f"{variable.name} ({opener.text}) is opened when its module is imported, and {reason} "
                 f"({worker.reached_from}): open it in the worker"
             )
             way = [

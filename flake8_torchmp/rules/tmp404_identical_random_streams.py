@@ -74,13 +74,12 @@ for the project `extend-ignore = TMP404` there, or their counterparts in the too
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import ancestors, last_name, position
+from flake8_torchmp.semantics.nodes import position
 
 from . import rule
 
@@ -102,18 +101,8 @@ def identical_random_streams(module: Module, model: Model) -> Iterator[Finding]:
             cause = f"{draw.module.path}:{position(draw.made)}"
             yield model.finding("TMP404", message, draw.made, draw.module, way, cause=cause)
     for worker, draw in model.streams.inherited(module):
-        if _is_for_waiting(draw.node):
-            continue
         message = (
             f"forked workers inherit one state of the generator of {draw.text}() and draw the same "
             f"({worker.reached_from}): seed it in each, by its rank or a number of its own"
         )
         yield model.finding("TMP404", message, draw.node, worker.scope.module, cause=f"{worker.scope.place}")
-
-
-def _is_for_waiting(node: ast.AST) -> bool:
-    """Whether a number is drawn for another try, or for how long to wait: no data comes of it."""
-    return any(
-        isinstance(outer, ast.ExceptHandler) or (isinstance(outer, ast.Call) and last_name(outer.func) == "sleep")
-        for outer in ancestors(node)
-    )
