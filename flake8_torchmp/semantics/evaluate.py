@@ -26,7 +26,8 @@ from .calls import (
     parameters,
 )
 from .codebase import Codebase
-from .flow import Condition, conditions, facts, reaching
+from .decisions import asks_for_entry, decidable_facts, may_be_decided, truth_of_entry
+from .flow import Condition, reaching
 from .module import Module
 from .narrowing import asks_for_type, is_of_type, passed_tests
 from .nodes import COMPREHENSIONS
@@ -550,9 +551,11 @@ class Evaluator(Answers):
     def truth(self, test: ast.expr, frame: Frame) -> bool | None:
         """Whether a test is known to hold; what a user can choose is never known."""
         if isinstance(test, ast.BoolOp):
-            parts = [self.truth(part, frame) if _may_be_decided(part) else None for part in test.values]
+            parts = [self.truth(part, frame) if may_be_decided(part) else None for part in test.values]
             decides = isinstance(test.op, ast.Or)
             return decides if decides in parts else None if None in parts else not decides
+        if isinstance(test, ast.Subscript):
+            return truth_of_entry(self, test, frame) if asks_for_entry(test) else None
         if asks_for_type(test):
             given = self.values(test.args[0], frame)
             said = {None if command_line.is_choice(value) else is_of_type(test, value) for value in given}
@@ -567,7 +570,7 @@ class Evaluator(Answers):
         """Whether a node is known not to run in a frame."""
         if frame.arguments is None and not (isinstance(frame.receiver, Instance) and frame.receiver.arguments):
             return False
-        tests = _decidable_facts(node, frame.module)
+        tests = decidable_facts(node, frame.module)
         return bool(tests) and self.kept((id(node), id(frame), "never"), lambda: self._is_excluded(tests, frame))
 
     def _is_excluded(self, tests: list[Condition], frame: Frame) -> bool:
@@ -581,27 +584,6 @@ class Evaluator(Answers):
     def mro(self, cls: Class) -> tuple[Value, ...]:
         """A class and its bases in order: classes of the project, and names of libraries."""
         return self.once((id(cls.scope), "mro"), lambda: classes.linearize(self, cls), (cls,))
-
-
-def _decidable_facts(node: ast.AST, module: Module) -> list[Condition]:
-    key = ("facts", node)
-    known: list[Condition] | None = module.memo.get(key)
-    if known is None:
-        known = module.memo[key] = [
-            fact for condition in conditions(node) for fact in facts(condition) if _may_be_decided(fact.test)
-        ]
-    return known
-
-
-def _may_be_decided(test: ast.expr) -> bool:
-    """Whether it pays to find out what a test is: what calls and looked-up items give is hardly ever known."""
-    if isinstance(test, ast.BoolOp):
-        enough = any if isinstance(test.op, ast.And) else all
-        return enough(map(_may_be_decided, test.values))
-    if not isinstance(test, ast.Compare):
-        return isinstance(test, ast.Name | ast.Attribute | ast.Constant) or asks_for_type(test)
-    parts = (test.left, *test.comparators)
-    return not any(isinstance(part, ast.Call | ast.Subscript) for part in parts)
 
 
 def _distinct(values: Iterator[Value]) -> Values:

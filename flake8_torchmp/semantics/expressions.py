@@ -256,7 +256,8 @@ def _compared(compare: Callable[[Any, Any], bool], left: Value, right: Value) ->
         except TypeError:
             return None
     if compare in _IDENTITIES and isinstance(right, Constant) and right.value is None:
-        return None if truth_of(left) is None else compare is operator.is_not
+        is_something = isinstance(left, Collection | Text) or truth_of(left) is not None
+        return compare is operator.is_not if is_something else None
     return None
 
 

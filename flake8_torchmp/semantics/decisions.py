@@ -1,0 +1,99 @@
+"""Which tests a program may have decided before it runs, and what it makes of `config["flag"]`."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from . import command_line
+from .calls import Frame
+from .flow import Condition, conditions, facts, facts_at
+from .module import Module
+from .narrowing import asks_for_type
+from .nodes import dotted, statement_of, up
+from .values import Collection, Extra, truth_of
+
+if TYPE_CHECKING:
+    from .evaluate import Evaluator
+
+
+def decidable_facts(node: ast.AST, module: Module) -> list[Condition]:
+    """What is known to hold where a node runs, as far as it pays to ask for it."""
+    key = ("facts", node)
+    known: list[Condition] | None = module.memo.get(key)
+    if known is None:
+        known = module.memo[key] = [
+            fact for condition in conditions(node) for fact in facts(condition) if may_be_decided(fact.test)
+        ]
+    return known
+
+
+def may_be_decided(test: ast.expr) -> bool:
+    """Whether it pays to find out what a test is: what calls and looked-up items give is hardly ever known."""
+    if isinstance(test, ast.BoolOp):
+        enough = any if isinstance(test.op, ast.And) else all
+        return enough(map(may_be_decided, test.values))
+    if isinstance(test, ast.Subscript):
+        return asks_for_entry(test)
+    if not isinstance(test, ast.Compare):
+        return isinstance(test, ast.Name | ast.Attribute | ast.Constant) or asks_for_type(test)
+    parts = (test.left, *test.comparators)
+    return not any(isinstance(part, ast.Call | ast.Subscript) for part in parts)
+
+
+def asks_for_entry(test: ast.expr) -> bool:
+    """`config["flag"]`"""
+    return (
+        isinstance(test, ast.Subscript) and isinstance(test.slice, ast.Constant) and isinstance(test.slice.value, str)
+    )
+
+
+def truth_of_entry(evaluator: Evaluator, test: ast.Subscript, frame: Frame) -> bool | None:
+    """Whether an entry of a dict that the program spells out holds; None where something else may take its place."""
+    assert isinstance(test.slice, ast.Constant)
+    told: set[bool | None] = set()
+    for holder in evaluator.values(test.value, frame):
+        told |= _told_by(evaluator, holder, test.slice.value) if isinstance(holder, Collection) else {None}
+        if None in told:
+            return None
+    return told.pop() if len(told) == 1 else None
+
+
+def _told_by(evaluator: Evaluator, holder: Collection, key: object) -> set[bool | None]:
+    if holder.kind != "dict" or not holder.complete:
+        return {None}
+    added = [extra for extra in holder.added_items() if not (extra.label and extra.label != key)]
+    sources = [entry.source for entry in holder.entries if entry.key == key]
+    if not sources or not all(_only_fills_up(extra) for extra in added):
+        return {None}
+    values = evaluator.of(sources[-1])
+    return {None if command_line.is_choice(value) else truth_of(value) for value in values}
+
+
+def _only_fills_up(extra: Extra) -> bool:
+    """`given.setdefault(key, value)`, and `if key not in given: given[key] = value`: what was there before stays."""
+    node = extra.source.node
+    call = up(node)
+    if isinstance(call, ast.Call):
+        return extra.kind == "entry" and isinstance(call.func, ast.Attribute) and call.func.attr == "setdefault"
+    statement = statement_of(node)
+    targets = statement.targets if isinstance(statement, ast.Assign) and statement.value is node else []
+    return bool(targets) and all(
+        isinstance(target, ast.Subscript) and any(_says_is_missing(fact, target) for fact in facts_at(statement))
+        for target in targets
+    )
+
+
+def _says_is_missing(fact: Condition, entry: ast.Subscript) -> bool:
+    test = fact.test
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.NotIn | ast.In):
+        return False
+    asked = test.comparators[0]
+    if isinstance(asked, ast.Call) and isinstance(asked.func, ast.Attribute) and asked.func.attr == "keys":
+        asked = asked.func.value
+    return (
+        isinstance(test.ops[0], ast.NotIn) is fact.holds
+        and ast.unparse(test.left) == ast.unparse(entry.slice)
+        and bool(dotted(asked))
+        and dotted(asked) == dotted(entry.value)
+    )
