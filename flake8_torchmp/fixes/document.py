@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -201,10 +202,13 @@ class Document:
                 return line[: len(line) - len(line.lstrip(" \t\f"))]
         return ""
 
-    @property
+    @cached_property
     def indent(self) -> str:
-        """One step of indentation, as the file does it."""
-        return self.module.default_indent
+        """One step of indentation, as most blocks of the file do it."""
+        usual = self.module.default_indent
+        blocks = [node for node in self.nodes() if isinstance(node, cst.IndentedBlock)]
+        steps = Counter(usual if block.indent is None else block.indent for block in blocks)
+        return max(steps, key=steps.__getitem__, default=usual)
 
     @cached_property
     def quote(self) -> str:

@@ -26,6 +26,11 @@ PLAIN = ("_function", "_task")
 
 _MAKES = re.compile(r"^_*(?:get|make|build|create)(?:_|$)")
 _BUILTIN = frozenset("dict float int isinstance len list max min print set sorted str sum tuple".split())
+_FINISHING = frozenset(
+    "astype clone contiguous copy cpu cuda detach double float half int item long numpy reshape squeeze to tolist type "
+    "unsqueeze view".split()
+)
+"""Methods that give a result the form in which it is wanted."""
 _PLACES = frozenset("partial Process Thread submit map apply_async run_in_executor".split())
 """Calls that say nothing of a function that is given to them."""
 
@@ -36,7 +41,7 @@ def names_for(outline: Outline, node: ast.Lambda, role: str, *, is_task: bool = 
     `role` is the name of the parameter through which it goes, if that is known; a task is what a pool is given to do.
     """
     body = node.body
-    done = last_name(body.func) if isinstance(body, ast.Call) else ""
+    done = _done(body)
     if isinstance(body, ast.Name) and [a.arg for a in node.args.args] == [body.id]:
         done = "identity"
     called = _called(outline, node)
@@ -56,6 +61,15 @@ def names_for(outline: Outline, node: ast.Lambda, role: str, *, is_task: bool = 
         yield "_task" if is_task else "_function"
     else:
         yield f"_{_as_name(called)}_fn"
+
+
+def _done(body: ast.expr) -> str:
+    """What a function's result is made by: `pad` for `pad(x.unsqueeze(0)).squeeze()`."""
+    if not isinstance(body, ast.Call):
+        return ""
+    done = last_name(body.func)
+    before = body.func.value if isinstance(body.func, ast.Attribute) and done in _FINISHING else None
+    return (before is not None and _done(before)) or done
 
 
 def _as_name(text: str) -> str:

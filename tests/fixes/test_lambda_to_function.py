@@ -37,6 +37,21 @@ SAFE: dict[str, tuple[str, str, str]] = {
                 self._half = _half_2
         """,
     ),
+    "a name from what is done, not from the form of its result": (
+        "lambda row: pad(row.unsqueeze(0), 4).squeeze().float()",
+        """
+        def main(data):
+            steps = [Lambda(lambda row: pad(row.unsqueeze(0), 4).squeeze().float())]
+        """,
+        """
+        def _pad(row):
+            return pad(row.unsqueeze(0), 4).squeeze().float()
+
+
+        def main(data):
+            steps = [Lambda(_pad)]
+        """,
+    ),
     "the only argument, on lines of its own": (
         "lambda row: row.view(1, row.size(0))",
         """

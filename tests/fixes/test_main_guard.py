@@ -83,6 +83,35 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
                 print(epoch)
         """,
     ),
+    "the step of most blocks, not of the first": (
+        "main_guard",
+        "train()",
+        """
+        import sys
+
+        if len(sys.argv) > 1:
+             print(sys.argv)
+
+        def train():
+            for epoch in range(3):
+                print(epoch)
+
+        train()
+        """,
+        """
+        import sys
+
+        if len(sys.argv) > 1:
+             print(sys.argv)
+
+        def train():
+            for epoch in range(3):
+                print(epoch)
+
+        if __name__ == "__main__":
+            train()
+        """,
+    ),
     "a value that nobody reads, among others": (
         "main_guard",
         "range(3)",
