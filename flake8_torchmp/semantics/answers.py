@@ -72,6 +72,18 @@ class Answers:
         known: T | None = self._known_for_good(key)
         return self._anew(key, evaluate, cut) if known is None else known
 
+    def deeper(self, key: Key, evaluate: Callable[[], T], cut: T) -> T:
+        """Evaluates once, one evaluation further inside: for what is asked of values that are found already."""
+        if self._depth >= DEEPEST:
+            self._is_whole = False
+            self._cut_at = -1
+            return cut
+        self._depth += 1
+        try:
+            return self.once(key, evaluate, cut)
+        finally:
+            self._depth -= 1
+
     def kept(self, key: Key, combine: Callable[[], T]) -> T:
         """Puts an answer together from others: it is kept if they are, and costs what they cost."""
         known: T | None = self._known_for_good(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from . import command_line
@@ -15,6 +16,8 @@ from .values import Collection, Extra, truth_of
 
 if TYPE_CHECKING:
     from .evaluate import Evaluator
+
+_UNTOLD: frozenset[bool | None] = frozenset((None,))
 
 
 def decidable_facts(node: ast.AST, module: Module) -> list[Condition]:
@@ -50,24 +53,25 @@ def asks_for_entry(test: ast.expr) -> bool:
 
 def truth_of_entry(evaluator: Evaluator, test: ast.Subscript, frame: Frame) -> bool | None:
     """Whether an entry of a dict that the program spells out holds; None where something else may take its place."""
+    key = (id(test), id(frame), "holds")
+    told = evaluator.deeper(key, lambda: frozenset(_told_by_entry(evaluator, test, frame)), _UNTOLD)
+    return next(iter(told)) if len(told) == 1 else None
+
+
+def _told_by_entry(evaluator: Evaluator, test: ast.Subscript, frame: Frame) -> Iterator[bool | None]:
     assert isinstance(test.slice, ast.Constant)
-    told: set[bool | None] = set()
+    key = test.slice.value
     for holder in evaluator.values(test.value, frame):
-        told |= _told_by(evaluator, holder, test.slice.value) if isinstance(holder, Collection) else {None}
-        if None in told:
-            return None
-    return told.pop() if len(told) == 1 else None
-
-
-def _told_by(evaluator: Evaluator, holder: Collection, key: object) -> set[bool | None]:
-    if holder.kind != "dict" or not holder.complete:
-        return {None}
-    added = [extra for extra in holder.added_items() if not (extra.label and extra.label != key)]
-    sources = [entry.source for entry in holder.entries if entry.key == key]
-    if not sources or not all(_only_fills_up(extra) for extra in added):
-        return {None}
-    values = evaluator.of(sources[-1])
-    return {None if command_line.is_choice(value) else truth_of(value) for value in values}
+        if not isinstance(holder, Collection) or holder.kind != "dict" or not holder.complete:
+            yield None
+            return
+        added = [extra for extra in holder.added_items() if not extra.label or extra.label == key]
+        sources = [entry.source for entry in holder.entries if entry.key == key]
+        if not sources or not all(map(_only_fills_up, added)):
+            yield None
+            return
+        for value in evaluator.of(sources[-1]):
+            yield None if command_line.is_choice(value) else truth_of(value)
 
 
 def _only_fills_up(extra: Extra) -> bool:
