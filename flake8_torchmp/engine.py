@@ -25,10 +25,10 @@ from .settings import Settings
 if TYPE_CHECKING:
     from .cache import Cache
 
-MOST_LOADED = 8_000_000
+MOST_LOADED = 6_000_000
 """Bytes of source whose trees are kept from file to file."""
 
-MOST_FOR_ONE = 20_000_000
+MOST_FOR_ONE = 10_000_000
 """Bytes of source whose trees are kept from rule to rule: the rules of one file ask for much the same."""
 
 FEW = 20
