@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from . import changes, classes, looped
+from . import changes, classes, looped, settled
 from .calls import Arguments, Frame, has_receiver, is_class_method, is_property, is_static, receiver_name
 from .flow import conditions
 from .nodes import FUNCTIONS, dotted
@@ -249,6 +249,22 @@ def stored(
                 if grown is not None and isinstance(value, Collection | Result | Instance):
                     value = value.with_additions(grown)
                 yield value
+
+
+def settled_before(evaluator: Evaluator, instance: Instance, node: ast.Attribute, frame: Frame) -> Iterator[Value]:
+    """What a method has surely stored in an attribute of its object before it reads it; nothing where others may."""
+    found = settled.settled(node, frame.module)
+    if not found or any(node.attr in cls.scope.bindings for cls in classes.project_classes(evaluator, instance.cls)):
+        return
+    grown = _grown(evaluator, instance, node.attr)
+    for change in found:
+        if change.value is None or evaluator.never(change.node, frame):
+            continue
+        inner = evaluator.frame_in(frame.module.scope_of(change.target), frame)
+        for value in evaluator.unpacked(evaluator.values(change.value, inner), change.path):
+            if grown is not None and isinstance(value, Collection | Result | Instance):
+                value = value.with_additions(grown)
+            yield value
 
 
 def _is_set_if_unset(change: Change, name: str) -> bool:

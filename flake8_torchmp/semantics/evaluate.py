@@ -459,7 +459,8 @@ class Evaluator(Answers):
 
     def _attribute(self, node: ast.Attribute, frame: Frame) -> Iterator[Value]:
         for base in self.values(node.value, frame):
-            for value in self.member(base, node.attr, node, frame):
+            settled = list(attributes.settled_before(self, base, node, frame)) if isinstance(base, Instance) else []
+            for value in settled or self.member(base, node.attr, node, frame):
                 yield value.after(Hop(node, frame.module, f".{node.attr}"))
 
     def member(self, base: Value, name: str, node: ast.AST, frame: Frame) -> Iterator[Value]:
