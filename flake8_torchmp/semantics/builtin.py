@@ -284,6 +284,9 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
     if isinstance(owner, Instance) and name in ("_asdict", "model_dump", "dict"):
         yield as_mapping(evaluator, owner, arguments)
         return
+    if is_globals(owner) and name in ("get", "pop", "__getitem__") and arguments.positional:
+        yield from named_global(evaluator, owner, evaluator.of(arguments.positional[0]))
+        return
     if not isinstance(owner, Collection):
         yield from command_line.left_out(evaluator, arguments.call, arguments.frame)
         yield Result(callee, arguments)
@@ -310,6 +313,20 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         yield Result(callee, arguments)
     else:
         yield UNKNOWN
+
+
+def is_globals(value: Value) -> bool:
+    return isinstance(value, Result) and value.name == "builtins.globals"
+
+
+def named_global(evaluator: Evaluator, table: Value, names: Iterable[Value]) -> Iterator[Value]:
+    """`globals()["main"]`"""
+    assert isinstance(table, Result)
+    module = table.arguments.frame.module
+    for name in names:
+        text = name.value if isinstance(name, Constant) else None
+        is_bound = isinstance(text, str) and text in module.scope.bindings
+        yield from evaluator.name_in_module(str(text), module) if is_bound else (UNKNOWN,)
 
 
 ITERATORS = frozenset(f"builtins.{name}" for name in "enumerate filter map reversed zip".split())
