@@ -279,7 +279,7 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         return
     if name in ENTERING and qualified(owner) in STACKS and arguments.positional:
         for value in evaluator.of(arguments.positional[0]):
-            yield from classes.entered(evaluator, value)
+            yield from entered(evaluator, value)
         return
     if isinstance(owner, Instance) and name in ("_asdict", "model_dump", "dict"):
         yield as_mapping(evaluator, owner, arguments)
@@ -375,6 +375,13 @@ def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
         if not name.startswith(("builtins.", "itertools.")):
             yield Member(value, "[…]")  # a library's own, as `random_split(…)[0]`
         yield UNKNOWN
+
+
+def entered(evaluator: Evaluator, value: Value) -> tuple[Value, ...]:
+    """What `with value as x` binds."""
+    if isinstance(value, Result) and isinstance(value.callee, Function | Method):
+        return tuple(_yielded(evaluator, value.callee, value.arguments))
+    return classes.entered(evaluator, value)
 
 
 def _yielded(evaluator: Evaluator, generator: Function | Method, arguments: Arguments) -> Iterator[Value]:
