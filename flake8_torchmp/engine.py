@@ -43,11 +43,21 @@ _ASIDE = re.compile(
 )
 """What does not run, or calls nothing, when a file is imported."""
 _CALLED = re.compile(rb"\b\w[\w.]*[ \t]*\(")
+_LOOKED_UP = re.compile(rb"[\])}][ \t]*\(")
+_GIVEN_BY_LOOP = re.compile(rb"\bfor[ \t]+([^:\n]*?)[ \t]in\b")
 
 
 def can_matter(data: bytes) -> bool:
     """Whether a file can have a crossing, worker code or a start of its own: decided by its bytes."""
     return OWN_WORDS.search(data) is not None
+
+
+def _calls_what_it_looks_up(text: bytes, called: set[bytes]) -> bool:
+    """Whether it calls what a table or a loop gives: `COMMANDS[name]()`, `for step in STEPS: step()`."""
+    if _LOOKED_UP.search(text):
+        return True
+    given = {name.strip(b" \t()") for names in _GIVEN_BY_LOOP.findall(text) for name in names.split(b",")}
+    return any(name.rstrip(b"( \t") in given for name in called)
 
 
 class Project:
@@ -95,8 +105,11 @@ class Project:
 
     def _starts_elsewhere(self, path: str) -> bool:
         """Whether a file calls something of the project at module level that may start processes."""
-        called = set(_CALLED.findall(_ASIDE.sub(b"", self.codebase.data(path))))
-        return bool(called) and self.model.starts.possible.reach.comes_to(b" ".join(called), path)
+        data = self.codebase.data(path)
+        run = _ASIDE.sub(b"", data)
+        called = set(_CALLED.findall(run))
+        text = data if _calls_what_it_looks_up(run, called) else b" ".join(called)
+        return bool(text) and self.model.starts.possible.reach.comes_to(text, path)
 
     def findings_from(self, seed: str) -> list[Finding]:
         """What the crossings, worker code and starts of one file lead to, there and in other files."""

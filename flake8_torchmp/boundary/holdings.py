@@ -172,7 +172,7 @@ class Holdings:
             return
         if isinstance(store.value, ast.Constant):
             return
-        for value in self.evaluator.unpacked(self.evaluator.values(store.value, frame), store.path):
+        for value in self.evaluator.unpacked(self.evaluator.given(store.value, frame), store.path):
             held = self._poured(value) if store.is_poured else (value,)
             yield from (inner for inner in held if isinstance(inner, IMPORTANT))
 

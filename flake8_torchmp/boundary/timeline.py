@@ -236,7 +236,8 @@ class _Run(Walk):
 
     def left(self, node: ast.With | ast.AsyncWith, frame: Frame, state: State) -> State:
         for item in node.items:
-            for value in self.evaluator.values(item.context_expr, frame):
+            values = self.evaluator.values(item.context_expr, frame)
+            for value in (*values, *self.evaluator.entered(values)):
                 state = _without(state, value)
         return state
 

@@ -245,7 +245,7 @@ def stored(
             if not _is_set_if_unset(change, name) and evaluator.never(change.node, frame):
                 continue
             inner = evaluator.frame_in(cls.scope.module.scope_of(change.target), frame)
-            for value in evaluator.unpacked(evaluator.values(change.value, inner), change.path):
+            for value in evaluator.unpacked(evaluator.given(change.value, inner), change.path):
                 if grown is not None and isinstance(value, Collection | Result | Instance):
                     value = value.with_additions(grown)
                 yield value

@@ -275,7 +275,7 @@ class Binder:
             if name in MUTATORS or (name.endswith("_") and not name.endswith("__")):
                 self._change("method", function.value, node, name, node.args[-1] if node.args else None)
         else:
-            self.module.calls[""].append(node)
+            self.module.calls[last_name(function)].append(node)
         self._push_children(node, scope)
 
     def return_(self, node: ast.Return, scope: Scope) -> None:

@@ -279,10 +279,13 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         return
     if name in ENTERING and qualified(owner) in STACKS and arguments.positional:
         for value in evaluator.of(arguments.positional[0]):
-            yield from classes.entered(evaluator, value)
+            yield from entered(evaluator, value)
         return
     if isinstance(owner, Instance) and name in ("_asdict", "model_dump", "dict"):
         yield as_mapping(evaluator, owner, arguments)
+        return
+    if is_globals(owner) and name in ("get", "pop", "__getitem__") and arguments.positional:
+        yield from named_global(evaluator, owner, evaluator.of(arguments.positional[0]))
         return
     if not isinstance(owner, Collection):
         yield from command_line.left_out(evaluator, arguments.call, arguments.frame)
@@ -310,6 +313,20 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         yield Result(callee, arguments)
     else:
         yield UNKNOWN
+
+
+def is_globals(value: Value) -> bool:
+    return isinstance(value, Result) and value.name == "builtins.globals"
+
+
+def named_global(evaluator: Evaluator, table: Value, names: Iterable[Value]) -> Iterator[Value]:
+    """`globals()["main"]`"""
+    assert isinstance(table, Result)
+    module = table.arguments.frame.module
+    for name in names:
+        text = name.value if isinstance(name, Constant) else None
+        is_bound = isinstance(text, str) and text in module.scope.bindings
+        yield from evaluator.name_in_module(str(text), module) if is_bound else (UNKNOWN,)
 
 
 ITERATORS = frozenset(f"builtins.{name}" for name in "enumerate filter map reversed zip".split())
@@ -358,6 +375,13 @@ def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
         if not name.startswith(("builtins.", "itertools.")):
             yield Member(value, "[…]")  # a library's own, as `random_split(…)[0]`
         yield UNKNOWN
+
+
+def entered(evaluator: Evaluator, value: Value) -> tuple[Value, ...]:
+    """What `with value as x` binds."""
+    if isinstance(value, Result) and isinstance(value.callee, Function | Method):
+        return tuple(_yielded(evaluator, value.callee, value.arguments))
+    return classes.entered(evaluator, value)
 
 
 def _yielded(evaluator: Evaluator, generator: Function | Method, arguments: Arguments) -> Iterator[Value]:

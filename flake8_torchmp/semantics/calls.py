@@ -155,6 +155,12 @@ def is_plain(node: Any) -> bool:
     return all(isinstance(d, ast.Name) and d.id.endswith("method") for d in getattr(node, "decorator_list", ()))
 
 
+def is_manager(node: Any) -> bool:
+    """Whether a generator is made what `with` enters: it then gives what it yields."""
+    decorators = getattr(node, "decorator_list", ())
+    return any(last_name(d) in ("contextmanager", "asynccontextmanager") for d in decorators)
+
+
 def _decorated_as(node: FunctionNode, *names: str) -> bool:
     return any(
         (item.id if isinstance(item, ast.Name) else getattr(item, "attr", "")) in names

@@ -107,7 +107,7 @@ def fields(evaluator: Evaluator, cls: Class) -> dict[str, tuple[ast.expr | None,
 
 
 def entered(evaluator: Evaluator, value: Value) -> tuple[Value, ...]:
-    """What `with value as x` binds."""
+    """What an object gives where it is entered."""
     if isinstance(value, Instance):
         method = find_method(evaluator, value.cls, "__enter__")
         if method is not None:

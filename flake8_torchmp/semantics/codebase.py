@@ -34,6 +34,7 @@ _CALLABLE = tuple(
         rb"as(?<!\was)[ \t]+(\w+)",
         rb"\.(\w+)[ \t]*(?::[^=\n]*)?=(?!=)",
         rb"\n[ \t]+(\w+)[ \t]*[:=](?!=)",
+        rb"set_defaults\([ \t]*(\w+)[ \t]*=",
     )
 )
 """What names a function or class, or keeps something under a name. Each begins with what is quickly looked for."""

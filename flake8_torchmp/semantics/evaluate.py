@@ -22,6 +22,7 @@ from .calls import (
     Parameter,
     has_receiver,
     is_class_method,
+    is_manager,
     is_plain,
     parameters,
 )
@@ -30,7 +31,7 @@ from .decisions import asks_for_entry, decidable_facts, may_be_decided, truth_of
 from .flow import Condition, reaching
 from .module import Module
 from .narrowing import asks_for_type, is_of_type, passed_tests
-from .nodes import COMPREHENSIONS
+from .nodes import COMPREHENSIONS, up
 from .scopes import Binding, Scope
 from .values import (
     UNKNOWN,
@@ -258,10 +259,18 @@ class Evaluator(Answers):
             for element in self.elements(self.values(value, frame)):
                 yield from self.unpacked((element,), binding.path)
         elif kind == "with" and value is not None:
-            for entered in self.values(value, frame):
-                yield from self.unpacked(classes.entered(self, entered), binding.path)
+            yield from self.unpacked(self.given(value, frame), binding.path)
         else:
             yield UNKNOWN
+
+    def given(self, node: ast.expr, frame: Frame) -> Values:
+        """What an expression gives the name or attribute that it is for: what `with` enters, it binds."""
+        values = self.values(node, frame)
+        return self.entered(values) if isinstance(up(node), ast.withitem) else values
+
+    def entered(self, values: Values) -> Values:
+        """What `with` binds."""
+        return tuple(given for value in values for given in builtin.entered(self, value))
 
     def unpacked(self, values: Values, path: tuple[int, ...]) -> Values:
         for index in path:
@@ -392,7 +401,7 @@ class Evaluator(Answers):
             if inner is None:
                 yield UNKNOWN
                 return
-            if inner.scope.is_generator and is_plain(inner.scope.node):
+            if inner.scope.is_generator and (is_plain(inner.scope.node) or is_manager(inner.scope.node)):
                 yield Result(callee, arguments)
                 return
             for value in self.returned(inner):

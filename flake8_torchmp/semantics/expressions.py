@@ -22,6 +22,7 @@ from .values import (
     Instance,
     Member,
     Method,
+    ModuleValue,
     Result,
     Source,
     Text,
@@ -43,6 +44,10 @@ def _items_at(evaluator: Evaluator, node: ast.Subscript, frame: Frame) -> Iterat
     for base in evaluator.values(node.value, frame):
         if isinstance(base, External) and base.name.endswith(".__dict__"):
             yield from _named_in_library(evaluator, base, node.slice, frame)
+        elif builtin.is_globals(base):
+            yield from builtin.named_global(evaluator, base, evaluator.values(node.slice, frame))
+        elif isinstance(base, External) and base.name == "sys.modules":
+            yield _loaded(evaluator, node.slice, frame)
         elif isinstance(base, Class | External):
             yield base  # Generic[T]
         elif isinstance(base, Collection):
@@ -56,6 +61,13 @@ def _items_at(evaluator: Evaluator, node: ast.Subscript, frame: Frame) -> Iterat
             yield Member(base, "[…]")
         else:
             yield UNKNOWN
+
+
+def _loaded(evaluator: Evaluator, name: ast.expr, frame: Frame) -> Value:
+    """`sys.modules[__name__]`, the module itself."""
+    names = evaluator.values(name, frame)
+    is_own = all(isinstance(value, External) and value.name == "builtins.__name__" for value in names)
+    return ModuleValue(frame.module.name, frame.module.path) if is_own else UNKNOWN
 
 
 def _named_in_library(evaluator: Evaluator, base: External, index: ast.expr, frame: Frame) -> Iterator[Value]:

@@ -81,10 +81,15 @@ def dotted(node: ast.AST) -> str:
 
 
 def last_name(node: ast.AST) -> str:
-    """`c` of `a.b.c` and of `c`, whatever stands before it."""
+    """`c` of `a.b.c` and of `c`, whatever stands before it; of `getattr(a, "c")` too."""
     if isinstance(node, ast.Name):
         return node.id
-    return node.attr if isinstance(node, ast.Attribute) else ""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr":
+        names = [name.value for name in node.args[1:2] if isinstance(name, ast.Constant)]
+        return next((name for name in names if isinstance(name, str)), "")
+    return ""
 
 
 def mentions(node: ast.AST, names: Collection[str]) -> bool:
