@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import reaching
 from flake8_torchmp.semantics.nodes import FUNCTIONS, last_name
-from flake8_torchmp.semantics.values import External, Function, Result, Source
+from flake8_torchmp.semantics.values import External, Function, Instance, Result, Source
 
 COUNTS = frozenset("os.cpu_count multiprocessing.cpu_count torch.multiprocessing.cpu_count psutil.cpu_count".split())
 CAREFUL = frozenset(("sched_getaffinity", "process_cpu_count", "cpu_affinity"))
@@ -38,6 +39,21 @@ def counts_in(evaluator: Evaluator, source: Source, depth: int = 0) -> Iterator[
                     yield Source(value.arguments.call, value.arguments.frame)
             if isinstance(part, ast.Name):
                 yield from _named(evaluator, part, frame, depth)
+            else:
+                yield from _made_for_field(evaluator, part, frame, depth)
+
+
+def _made_for_field(evaluator: Evaluator, read: ast.Attribute, frame: Frame, depth: int) -> Iterator[Source]:
+    """What a record makes for a field that it is not given: `field(default_factory=lambda: os.cpu_count() or 1)`."""
+    for owner in evaluator.values(read.value, frame):
+        if not isinstance(owner, Instance) or owner.arguments is None or read.attr in owner.arguments.keywords:
+            continue
+        default, cls = classes.fields(evaluator, owner.cls).get(read.attr, (None, owner.cls))
+        given = {keyword.arg: keyword.value for keyword in default.keywords} if isinstance(default, ast.Call) else {}
+        factory = given.get("default_factory")
+        if isinstance(factory, ast.Lambda):
+            inner = evaluator.frame_in(cls.scope.module.scope_of(factory.body), evaluator.frame_of(cls.scope))
+            yield from counts_in(evaluator, Source(factory.body, inner), depth + 1)
 
 
 def _named(evaluator: Evaluator, name: ast.Name, frame: Frame, depth: int) -> Iterator[Source]:

@@ -200,7 +200,7 @@ class _Search:
         if node.id not in scope.bindings or node.id in scope.global_names:
             return
         bindings = reaching(scope.bindings[node.id], node, scope, scope.module.scope_of(node))
-        known = {(ast.unparse(fact.test), fact.holds) for fact in _facts(statement)}
+        known = {(ast.unparse(fact.test), fact.holds) for fact in (*_facts(statement), *_facts(node))}
         for binding in bindings:
             if binding.kind not in ("assign", "unpack") or binding.value is None or depth > DEEPEST:
                 continue

@@ -18,6 +18,7 @@ from flake8_torchmp.semantics.program_order import imported_files
 from flake8_torchmp.semantics.values import Class, Function, Hop, Instance, Value
 from flake8_torchmp.settings import Settings
 
+from .aftermath import Aftermath
 from .apis import DEFERRED, Api
 from .context_arguments import ContextArguments
 from .crossings import Crossings
@@ -94,6 +95,7 @@ class Model:
         self.phases = Phases(self.outline)
         self.state = State(self.outline, self.phases)
         self.import_time = ImportTime(self.evaluator, self.starts, self.phases)
+        self.aftermath = Aftermath(self.evaluator, self.starts.possible, self.state)
         self.random_globals = RandomGlobals(self.state)
         self.seeds = Seeds(self.outline, self.workers)
         self.sharding = Sharding(self.outline, self.evaluator, self.workers, self.loaders)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -24,12 +25,13 @@ from flake8_torchmp.semantics.values import (
     Member,
     Method,
     ModuleValue,
-    Unknown,
     Value,
 )
 
 from .global_names import Global, GlobalNames
 from .guards import is_guarded
+
+_SETS_BY_NAME = re.compile(rb"\bsetattr\(")
 
 CHANGING = frozenset(
     "builtins.setattr builtins.delattr numpy.copyto numpy.put numpy.fill_diagonal random.shuffle numpy.random.shuffle "
@@ -60,6 +62,7 @@ class Mutations:
 
     def forget(self) -> None:
         self._known: dict[tuple[str, str], list[Mutation]] = {}
+        self._by_name: dict[str, list[tuple[ast.Call, Module]]] = {}
 
     def of(self, variable: Global) -> list[Mutation]:
         """Where the project changes a variable or binds it again, its first binding aside."""
@@ -128,20 +131,47 @@ class Mutations:
                 yield Mutation(binding.node, module, "rebound")
         for call in module.calls.get("globals", ()):
             holder = up(call)
-            if isinstance(holder, ast.Subscript) and isinstance(holder.ctx, ast.Store):
-                keys = self.evaluator.values(holder.slice, self.evaluator.frame_at(holder, module))
-                if any(isinstance(key, Constant) and key.value == variable.name for key in keys) or (
-                    all(isinstance(key, Unknown) for key in keys) and self._may_be_option(variable)
-                ):
-                    yield Mutation(holder, module, "rebound")
+            is_set = isinstance(holder, ast.Subscript) and isinstance(holder.ctx, ast.Store)
+            if isinstance(holder, ast.Subscript) and is_set and self._may_name(holder.slice, variable, module):
+                yield Mutation(holder, module, "rebound")
             if isinstance(holder, ast.Attribute) and holder.attr == "update":
                 update = up(holder)
                 if isinstance(update, ast.Call) and self._is_key(variable.name, update, module):
                     yield Mutation(update, module, "rebound")
+        for call, importer in self._set_by_name(module.path):
+            if self._may_name(call.args[1], variable, importer):
+                yield Mutation(call, importer, "rebound")
+
+    def _set_by_name(self, path: str) -> list[tuple[ast.Call, Module]]:
+        """`setattr(config, name, value)` of a module of the project, with the modules where that stands."""
+        known = self._by_name.get(path)
+        if known is None:
+            codebase = self.evaluator.codebase
+            naming = [file for file in codebase.importers(path) if codebase.matches(file, _SETS_BY_NAME)]
+            known = self._by_name[path] = [
+                (call, module)
+                for module in map(codebase.module, naming)
+                if module is not None
+                for call in module.calls.get("setattr", ())
+                if len(call.args) == 3 and self._is_module(call.args[0], path, module)
+            ]
+        return known
+
+    def _is_module(self, node: ast.expr, path: str, module: Module) -> bool:
+        values = self.evaluator.values(node, self.evaluator.frame_at(node, module))
+        return any(isinstance(value, ModuleValue) and value.path == path for value in values)
+
+    def _may_name(self, key: ast.expr, variable: Global, module: Module) -> bool:
+        """Whether a key is the name of a variable, or comes from the user, who sets what looks like an option."""
+        keys = self.evaluator.values(key, self.evaluator.frame_at(key, module))
+        known = [value.value for value in keys if isinstance(value, Constant)]
+        if known or isinstance(key, ast.JoinedStr | ast.BinOp):
+            return variable.name in known
+        return self._may_be_option(variable)
 
     @staticmethod
     def _may_be_option(variable: Global) -> bool:
-        """A number or text that the module binds once: `globals()[name] = value` is for those."""
+        """A number or text that the module binds once: what is set by a name that the user gives."""
         bindings = [b for b in variable.bindings if b.kind != "declared"]
         return len(bindings) == 1 and bindings[0].kind == "assign" and isinstance(bindings[0].value, ast.Constant)
 

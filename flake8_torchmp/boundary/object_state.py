@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import attributes, classes
-from flake8_torchmp.semantics.calls import receiver_name
+from flake8_torchmp.semantics.calls import Arguments, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, facts_at
 from flake8_torchmp.semantics.module import Module
@@ -29,6 +29,7 @@ from flake8_torchmp.semantics.values import (
 from . import apis
 from .crossings import Crossings
 from .datasets import Datasets, stays_in_its_function
+from .guards import is_guarded
 from .methods import mp_name
 from .mutations import CHANGING
 from .state import State
@@ -91,7 +92,10 @@ class ObjectState:
     def lost_changes(self, worker: WorkerFunction) -> Iterator[LostChange]:
         """Changes that worker code makes to its dataset, and that the parent reads its own copy for."""
         receiver = worker.receiver
-        if not isinstance(receiver, Instance) or not self.datasets.is_dataset(receiver.cls):
+        if not isinstance(receiver, Instance) or worker.kind not in ("dataset", "collate"):
+            return
+        if not self.datasets.is_dataset(receiver.cls):
+            yield from self._lost_on_carried(worker.scope, receiver)
             return
         if worker.scope.name in ("__init__", "__post_init__"):
             return  # of a dataset that the worker makes for itself
@@ -111,6 +115,44 @@ class ObjectState:
         yield from self._lost_on_parts(worker)
         yield from self._lost_in_parts(worker, receiver)
 
+    def _lost_on_carried(self, scope: Scope, carried: Instance) -> Iterator[LostChange]:
+        """`self.applied += 1` in a transform or collator, where the parent asks the one that it has made."""
+        made = carried.arguments
+        if made is None or scope.name in NOT_READING or self._is_global(made):
+            return
+        for change, attribute in self.own_changes(scope):
+            if self.is_plain(carried, attribute) and not self._is_done_once(change, scope, carried.cls):
+                for read, module in self._asked_of(carried, attribute, scope.name):
+                    yield LostChange(change.node, attribute, read, module)
+                    break
+
+    def _is_global(self, made: Arguments) -> bool:
+        """Whether an object is made by each import of a module: what is lost there is a change of a global."""
+        scope = made.frame.scope
+        return scope.is_module and not is_guarded(self.outline, made.call, scope.module)
+
+    def _asked_of(self, made: Instance, attribute: str, changing: str) -> Iterator[tuple[ast.AST, Module]]:
+        """Where the parent asks an object for an attribute, and does not itself do with it what changes that."""
+        codebase = self.outline.codebase
+        for path in codebase.mentioning(attribute, made.cls.scope.module.path):
+            module = codebase.module(path) if codebase.reads(path, attribute) else None
+            for node in module.loads(attribute) if module is not None else ():
+                assert module is not None
+                if not isinstance(node, ast.Attribute) or self.state.is_changed_by_read(node, module):
+                    continue
+                function = module.scope_of(node).enclosing_function()
+                if function is not None and self.workers.runs(function):
+                    continue
+                if self._is_made_there(node.value, made, module) and not _does_it_too(node.value, changing, module):
+                    yield node, module
+
+    def _is_made_there(self, node: ast.expr, made: Instance, module: Module) -> bool:
+        made_by = made.arguments.call if made.arguments is not None else None
+        return made_by is not None and any(
+            isinstance(value, Instance) and value.arguments is not None and value.arguments.call is made_by
+            for value in self.evaluator.values(node, self.evaluator.frame_at(node, module))
+        )
+
     def _lost_in_parts(self, worker: WorkerFunction, receiver: Instance) -> Iterator[LostChange]:
         """`self.stats.read += 1` in a sample method, where the parent reads the `read` of its own stats."""
         for change, held in self.own_changes(worker.scope):
@@ -128,7 +170,7 @@ class ObjectState:
     def _lost_on_parts(self, worker: WorkerFunction) -> Iterator[LostChange]:
         """`self.meter.update(x)` in a sample method, where the parent asks its own copy of the meter."""
         receiver, scope = worker.receiver, worker.scope
-        if not isinstance(receiver, Instance) or not self.datasets.is_dataset(receiver.cls):
+        if not isinstance(receiver, Instance):
             return
         name = receiver_name(scope)
         for node in body_nodes(scope.node) if name else ():
@@ -308,7 +350,9 @@ class ObjectState:
     def _is_asked_for_in_worker(self, function: Scope) -> bool:
         """`state_dict` of a dataset, which torchdata's loader asks for where the samples are made."""
         loader = STATEFUL.get(function.name, "")
-        return bool(loader) and bool(self.outline.codebase.mentioning(loader, function.module.path))
+        codebase = self.outline.codebase
+        paths = codebase.mentioning(loader, function.module.path) if loader else ()
+        return any(loader.encode() in codebase.data(path) for path in paths)
 
     def _is_of(self, base: ast.expr, owners: list[Scope], module: Module) -> bool:
         """Whether an expression is an object of a class, whose bases follow it, or the dataset of a loader of it."""
@@ -343,6 +387,18 @@ class ObjectState:
             if isinstance(owner, Result)
         ]
         return [inner for source in sources if source is not None for inner in self.evaluator.of(source)]
+
+
+def _does_it_too(node: ast.expr, method: str, module: Module) -> bool:
+    """Whether a module also calls the object of a name or attribute, or that method of it."""
+    name = dotted(node)
+    for load in module.loads(last_name(node)) if name else ():
+        asked = up(load) if dotted(load) == name else None
+        if isinstance(asked, ast.Attribute) and asked.attr == method:
+            asked = up(asked)
+        if isinstance(asked, ast.Call) and load not in asked.args:
+            return True
+    return not name
 
 
 def _changed_inside(change: Change, held: str) -> str:

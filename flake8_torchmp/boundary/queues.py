@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from flake8_torchmp.semantics.calls import parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
@@ -36,6 +38,8 @@ SMALL_CALLS = frozenset(
 SHORT = 64
 """Turns of a loop, with a number or a short text each, that a pipe takes for sure."""
 
+_MAKES_PROCESSES = re.compile(rb"Process\b")
+
 QueueKey = int
 """The call that makes a queue."""
 
@@ -58,9 +62,21 @@ class Queues:
         self.puts: dict[QueueKey, str] = {}
         self.taken: set[QueueKey] = set()
         self._readers: dict[Scope, set[QueueKey]] | None = None
-        for worker in workers.of(module):
-            if worker.kind in ("process", "spawn"):
-                self._look_at(worker.scope)
+        looked_at: set[Scope] = set()
+        for starter in self._starters(module):
+            for worker in workers.of(starter):
+                if worker.kind in ("process", "spawn") and worker.scope not in looked_at:
+                    looked_at.add(worker.scope)
+                    self._look_at(worker.scope)
+
+    def _starters(self, module: Module) -> Iterator[Module]:
+        """A module, and those that it imports which start the processes for it."""
+        yield module
+        codebase = self.evaluator.codebase
+        for path in codebase.imports(module.path) if "join" in module.calls else ():
+            other = codebase.module(path) if codebase.matches(path, _MAKES_PROCESSES) else None
+            if other is not None and other is not module:
+                yield other
 
     def _look_at(self, scope: Scope) -> None:
         assert isinstance(scope.node, FUNCTIONS)
@@ -201,7 +217,7 @@ class Queues:
             return self._is_call_of_reader(node, key)
         if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(getattr(node, "ctx", None), ast.Load):
             return False
-        return self._may_read(node) and self._is_queue(node, key)
+        return self._may_read(node, self.module) and self._is_queue(node, key)
 
     def _is_call_of_reader(self, node: ast.Call, key: QueueKey) -> bool:
         """Whether a function of the module is called, or handed to something, that takes from a queue."""
@@ -233,7 +249,7 @@ class Queues:
         ]
         return any(is_queue(value) and id(value.arguments.call) == key for value in flat)  # type: ignore[attr-defined]
 
-    def _may_read(self, node: ast.expr) -> bool:
+    def _may_read(self, node: ast.expr, module: Module, depth: int = 2) -> bool:
         """Whether a use takes from what it names, or hands it to somebody who may; not to a process."""
         holder: Any = up(node)
         if isinstance(holder, ast.Attribute):
@@ -246,13 +262,32 @@ class Queues:
             if isinstance(above, ast.Call):
                 if isinstance(above.func, ast.Name) and above.func.id in GROUPING:
                     return False
-                frame = self.evaluator.frame_at(above, self.module)
+                frame = self.evaluator.frame_at(above, module)
                 values = self.evaluator.values(above.func, frame)
                 if any(mp_name(value) in STARTING for value in values):
+                    return False
+                if depth and values and all(self._only_hands_on(value, above, node, depth) for value in values):
                     return False
                 made = self.evaluator.values(above, frame)
                 return not any(isinstance(value, Instance) and self.crossings.is_process(value.cls) for value in made)
         return isinstance(holder, ast.Return | ast.Call | ast.For | ast.comprehension)
+
+    def _only_hands_on(self, callee: Value, call: ast.Call, given: ast.expr, depth: int) -> bool:
+        """Whether a function of the project does no more with a queue than to give it to processes."""
+        if not isinstance(callee, Function) or given not in call.args or not isinstance(callee.scope.node, FUNCTIONS):
+            return False
+        index, scope = call.args.index(given), callee.scope
+        name = next((p.name for p in parameters(scope.node).values() if p.index == index), "")  # type: ignore[arg-type]
+        uses = [node for node in body_nodes(scope.node) if isinstance(node, ast.Name) and node.id == name]
+        return bool(uses) and all(_is_given(use) and not self._may_read(use, scope.module, depth - 1) for use in uses)
+
+
+def _is_given(use: ast.Name) -> bool:
+    """Whether a use is part of a call, and not kept."""
+    above = up(use)
+    while isinstance(above, ast.expr | ast.keyword) and not isinstance(above, ast.Call):
+        above = up(above)
+    return isinstance(above, ast.Call)
 
 
 def _waits_for_end(join: ast.Call) -> bool:

@@ -214,6 +214,8 @@ class Restarts:
                     _changes_with(taken.loader, loop, made) or _is_prepared(taken.loader, made, loop, module)
                 ):
                     return
+                if is_made_there and taken.is_part:
+                    return  # a loader for each fold, of which some batches are looked at
                 if is_made_there and has_workers:
                     yield Restart(made, module, True, True)
                 elif not is_made_there and (has_workers or _begins_alike(self.evaluator, arguments)):

@@ -162,7 +162,7 @@ def _changed_in_parent(mutations: list[Mutation], model: Model) -> Mutation | No
             if mutation.kind == "rebound" or model.workers.sets_up(function):
                 return None
             continue  # each process does it for itself
-        if found is None and phase == "parent":
+        if found is None and phase == "parent" and not model.aftermath.is_without_workers(*mutation[:2]):
             found = mutation
     return found
 

@@ -82,9 +82,9 @@ from . import rule
 @rule("TMP403", "dataset-state-changed-in-worker")
 def dataset_state_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
-        for lost in model.object_state.lost_changes(worker) if worker.kind == "dataset" else ():
+        for lost in model.object_state.lost_changes(worker):
             message = (
-                f"{worker.scope.name}() changes self.{lost.attribute} in a worker's copy of the dataset, and the "
+                f"{worker.scope.name}() changes self.{lost.attribute} in a worker's copy of the object, and the "
                 "parent, which reads it, never sees that: return it with the sample, or share it (a Value, a queue)"
             )
             way = [

@@ -79,6 +79,8 @@ files with per-file-ignores.
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
@@ -89,12 +91,13 @@ from flake8_torchmp.semantics.nodes import position
 
 from . import rule
 
+_QUEUES = re.compile(rb"[Qq]ueue")
+
 
 @rule("TMP605", "join-before-drain")
 def join_before_drain(module: Module, model: Model) -> Iterator[Finding]:
-    if not any(name in module.data for name in (b"join", b"spawn")) or not any(
-        name in module.data for name in (b"Queue", b"queue")
-    ):
+    waits = any(isinstance(call.func, ast.Attribute) and not call.args for call in module.calls.get("join", ()))
+    if not (waits or b"spawn" in module.data) or not model.codebase.leads_to(module.path, _QUEUES):
         return
     if PUTTING.isdisjoint(module.calls) and not module.scope.star_imports and b"import" not in module.data:
         return
