@@ -261,7 +261,7 @@ def settled_before(evaluator: Evaluator, instance: Instance, node: ast.Attribute
         if change.value is None or evaluator.never(change.node, frame):
             continue
         inner = evaluator.frame_in(frame.module.scope_of(change.target), frame)
-        for value in evaluator.unpacked(evaluator.values(change.value, inner), change.path):
+        for value in evaluator.unpacked(evaluator.given(change.value, inner), change.path):
             if grown is not None and isinstance(value, Collection | Result | Instance):
                 value = value.with_additions(grown)
             yield value
