@@ -115,12 +115,12 @@ class Project:
         """What the crossings, worker code and starts of one file lead to, there and in other files."""
         if seed not in self._found:
             self._bound_memory(MOST_LOADED)
-            self.model.start_afresh()
             module = self.codebase.module(seed)
             self._found[seed] = []
             with _uncollected(), _deep_stack():
                 for rule in asked(self.model.settings) if module is not None else ():
                     self._bound_memory(MOST_FOR_ONE)
+                    self.model.start_afresh()
                     self._found[seed] += self._checked(rule, seed)
         return self._found[seed]
 

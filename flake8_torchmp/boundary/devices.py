@@ -28,6 +28,7 @@ def cuda_uses(evaluator: Evaluator, scope: Scope, frame: Frame) -> Iterator[tupl
     """The calls of a function that use CUDA, with the device that may be CUDA where one is given."""
     assert isinstance(scope.node, FUNCTIONS)
     for node in body_nodes(scope.node):
+        evaluator.steps = 0  # what is hard to follow must not hide the rest
         if not isinstance(node, ast.Call) or _is_in_parent_alone(node) or evaluator.never(node, frame):
             continue
         name = last_name(node.func)

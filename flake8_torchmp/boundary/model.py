@@ -130,7 +130,7 @@ class Model:
         self._handed_over: dict[str, list[HandedOver]] = {}
 
     def start_afresh(self) -> None:
-        """Before each file that is looked at: what is found never depends on what was looked at before."""
+        """Before each rule looks at a file: what it finds never depends on what was asked before."""
         self.evaluator.start_afresh()
         self.starts.start_afresh()
 
