@@ -26,18 +26,12 @@ class Aftermath:
 
     def is_without_workers(self, node: ast.AST, module: Module, depth: int = FARTHEST) -> bool:
         """Whether the program, once a place has run, ends without another word to a worker, as all its ways show."""
-        self.possible.with_loaders = self._may_have_loaders(module)
+        self.possible.look_from_users(module)
         for statement in _following(node):
             if any(self._may_use_workers(part, module) for part in ast.walk(statement)):
                 return False
         function = module.scope_of(node).enclosing_function()
         return function is None or (depth > 0 and self._ends_with_callers(function, depth - 1))
-
-    def _may_have_loaders(self, module: Module) -> bool:
-        """Whether a program that uses a module can have a loader."""
-        codebase = self.evaluator.codebase
-        programs = codebase.reachable(codebase.users([module.path]))
-        return any(self.possible.crossings.names_loaders(path) for path in programs)
 
     def _ends_with_callers(self, function: Scope, depth: int) -> bool:
         calls = [arguments for arguments, _ in self.evaluator.callers.of(function)]

@@ -74,6 +74,12 @@ class PossibleStarts:
         self.with_loaders = self.has_loaders(module)
         return self.with_loaders
 
+    def look_from_users(self, module: Module) -> None:
+        """Before a look at what any program with a module runs: whether one of them can have loaders."""
+        codebase = self.outline.codebase
+        programs = codebase.reachable(codebase.users([module.path]))
+        self.with_loaders = any(map(self.crossings.names_loaders, programs))
+
     def has_loaders(self, module: Module) -> bool:
         """Whether a module, or one that it imports, also by way of others, makes a loader."""
         codebase = self.outline.codebase

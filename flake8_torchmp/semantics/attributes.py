@@ -237,18 +237,25 @@ def stored(
     grown = _grown(evaluator, instance, name)
     for cls in classes.project_classes(evaluator, instance.cls):
         for change, method in stores(cls).get(name, ()):
-            if change.value is None or method.name in skipped_methods or is_replaced(evaluator, instance, cls, method):
+            if method.name in skipped_methods or is_replaced(evaluator, instance, cls, method):
                 continue
             if method.name == "__init__" and classes.is_bare(instance):
                 continue
             frame = store_frame(evaluator, instance, cls, method)
             if not _is_set_if_unset(change, name) and evaluator.never(change.node, frame):
                 continue
-            inner = evaluator.frame_in(cls.scope.module.scope_of(change.target), frame)
-            for value in evaluator.unpacked(evaluator.given(change.value, inner), change.path):
-                if grown is not None and isinstance(value, Collection | Result | Instance):
-                    value = value.with_additions(grown)
-                yield value
+            yield from _put(evaluator, change, frame, grown)
+
+
+def _put(evaluator: Evaluator, change: Change, frame: Frame, grown: changes.Additions | None) -> Iterator[Value]:
+    """What a store in a method's frame puts into an attribute, with what is added to that elsewhere."""
+    if change.value is None:
+        return
+    inner = evaluator.frame_in(frame.module.scope_of(change.target), frame)
+    for value in evaluator.unpacked(evaluator.given(change.value, inner), change.path):
+        if grown is not None and isinstance(value, Collection | Result | Instance):
+            value = value.with_additions(grown)
+        yield value
 
 
 def settled_before(evaluator: Evaluator, instance: Instance, node: ast.Attribute, frame: Frame) -> Iterator[Value]:
@@ -258,13 +265,8 @@ def settled_before(evaluator: Evaluator, instance: Instance, node: ast.Attribute
         return
     grown = _grown(evaluator, instance, node.attr)
     for change in found:
-        if change.value is None or evaluator.never(change.node, frame):
-            continue
-        inner = evaluator.frame_in(frame.module.scope_of(change.target), frame)
-        for value in evaluator.unpacked(evaluator.given(change.value, inner), change.path):
-            if grown is not None and isinstance(value, Collection | Result | Instance):
-                value = value.with_additions(grown)
-            yield value
+        if not evaluator.never(change.node, frame):
+            yield from _put(evaluator, change, frame, grown)
 
 
 def _is_set_if_unset(change: Change, name: str) -> bool:

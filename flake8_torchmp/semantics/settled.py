@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from .calls import receiver_name
-from .flow import block_of
+from .flow import LOOPS, block_of
 from .module import Module
-from .nodes import FUNCTIONS, ancestors, body_nodes, position, statement_of
+from .nodes import FUNCTIONS, ancestors, body_nodes, is_called, position, statement_of, up
 from .scopes import Change, Scope
 
 
@@ -24,70 +24,53 @@ def settled(node: ast.Attribute, module: Module) -> list[Change]:
 
 
 def _settled(node: ast.Attribute, receiver: str, method: Scope, module: Module) -> list[Change]:
-    stores = _stores(module).get(node.attr, [])
     use = position(node)
-    own = [(target, change) for target, change in stores if target.id == receiver and _is_in(method, target, module)]
-    if not any(position(change.node) < use for _, change in own):
+    stores = _stores(module).get((receiver, node.attr), [])
+    own = [change for change in stores if module.scope_of(change.target).enclosing_function() is method]
+    if not any(position(change.node) < use for change in own):
         return []
     chain = {id(item) for item in (node, *ancestors(node))}
-    own = [(target, change) for target, change in own if id(statement_of(change.node)) not in chain]
-    sure = [
-        change
-        for _, change in own
-        if position(change.node) < use and any(id(item) in chain for item in block_of(statement_of(change.node)))
-    ]
-    if not sure:
+    own = [change for change in own if id(statement_of(change.node)) not in chain]
+    before = [change for change in own if position(change.node) < use]
+    sure = [change for change in before if any(id(item) in chain for item in block_of(statement_of(change.node)))]
+    last = max(sure, key=lambda change: position(change.node), default=None)
+    if last is None or _hands_on(receiver, position(last.node), use, method):
         return []
-    last = max(sure, key=lambda change: position(change.node))
-    since = position(last.node)
-    if len(own) < len(stores) and _hands_on(receiver, since, use, method):
-        return []  # another method may store something else
     return [
-        change
-        for _, change in own
-        if since <= position(change.node) < use or (position(change.node) > use and _comes_round(change, node, last))
+        *(change for change in before if position(change.node) >= position(last.node)),
+        *(change for change in own if change not in before and _comes_round(change, node, last)),
     ]
 
 
-def _stores(module: Module) -> dict[str, list[tuple[ast.Name, Change]]]:
-    """By attribute, what stores one on the object of a variable."""
+def _stores(module: Module) -> dict[tuple[str, str], list[Change]]:
+    """What stores something on the object of a variable, by the variable and the attribute."""
     key = ("stores on variables",)
     if key not in module.memo:
-        found: dict[str, list[tuple[ast.Name, Change]]] = {}
+        found: dict[tuple[str, str], list[Change]] = {}
         for change in (change for changes in module.changes.values() for change in changes):
             if change.kind == "attribute" and isinstance(change.target, ast.Name):
-                found.setdefault(change.name, []).append((change.target, change))
+                found.setdefault((change.target.id, change.name), []).append(change)
         module.memo[key] = found
-    known: dict[str, list[tuple[ast.Name, Change]]] = module.memo[key]
+    known: dict[tuple[str, str], list[Change]] = module.memo[key]
     return known
 
 
-def _is_in(method: Scope, node: ast.AST, module: Module) -> bool:
-    return module.scope_of(node).enclosing_function() is method
-
-
 def _hands_on(receiver: str, since: tuple[int, int], use: tuple[int, int], method: Scope) -> bool:
-    """Whether a method calls another one of its object, or gives the object to somebody, between two places."""
+    """Whether others come by the object between two places: its methods, those of its bases, whoever it is given to."""
     assert isinstance(method.node, FUNCTIONS)
     return any(
-        isinstance(call, ast.Call)
-        and since < position(call) < use
-        and any(isinstance(part, ast.Name) and part.id == receiver for part in _object_of(call))
-        for call in body_nodes(method.node, nested=False)
+        isinstance(name, ast.Name)
+        and since < position(name) < use
+        and (
+            name.id == "super"
+            or (name.id == receiver and (not isinstance(above := up(name), ast.Attribute) or is_called(above)))
+        )
+        for name in body_nodes(method.node, nested=False)
     )
-
-
-def _object_of(call: ast.Call) -> list[ast.expr]:
-    function = call.func
-    return [
-        *([function.value] if isinstance(function, ast.Attribute) else []),
-        *call.args,
-        *(keyword.value for keyword in call.keywords),
-    ]
 
 
 def _comes_round(change: Change, use: ast.AST, last: Change) -> bool:
     """Whether the next round of a loop can bring a later store to a use, not past the one that is sure."""
-    loops = [item for item in ancestors(use) if isinstance(item, ast.For | ast.AsyncFor | ast.While)]
+    loops = [item for item in ancestors(use) if isinstance(item, LOOPS)]
     around = set(map(id, ancestors(change.node)))
     return any(id(loop) in around and id(loop) not in set(map(id, ancestors(last.node))) for loop in loops)
