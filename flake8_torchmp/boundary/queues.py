@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics.calls import parameters
+from flake8_torchmp.semantics.codebase import Codebase
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
@@ -39,6 +40,7 @@ SHORT = 64
 """Turns of a loop, with a number or a short text each, that a pipe takes for sure."""
 
 _MAKES_PROCESSES = re.compile(rb"Process\b")
+_QUEUES = re.compile(rb"[Qq]ueue")
 
 QueueKey = int
 """The call that makes a queue."""
@@ -280,6 +282,15 @@ class Queues:
         name = next((p.name for p in parameters(scope.node).values() if p.index == index), "")  # type: ignore[arg-type]
         uses = [node for node in body_nodes(scope.node) if isinstance(node, ast.Name) and node.id == name]
         return bool(uses) and all(_is_given(use) and not self._may_read(use, scope.module, depth - 1) for use in uses)
+
+
+def may_join_early(module: Module, codebase: Codebase) -> bool:
+    """Whether a module may wait for processes, and it or what it imports may have a queue, going by names."""
+    waits = b"spawn" in module.data or any(
+        isinstance(call.func, ast.Attribute) and len(call.args) < 2 and not isinstance(call.func.value, ast.Constant)
+        for call in module.calls.get("join", ())
+    )
+    return waits and codebase.leads_to(module.path, _QUEUES)
 
 
 def _is_given(use: ast.Name) -> bool:

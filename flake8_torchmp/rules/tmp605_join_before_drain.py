@@ -79,27 +79,20 @@ files with per-file-ignores.
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.queues import PUTTING, Queues
+from flake8_torchmp.boundary.queues import Queues, may_join_early
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import position
 
 from . import rule
 
-_QUEUES = re.compile(rb"[Qq]ueue")
-
 
 @rule("TMP605", "join-before-drain")
 def join_before_drain(module: Module, model: Model) -> Iterator[Finding]:
-    waits = any(isinstance(call.func, ast.Attribute) and not call.args for call in module.calls.get("join", ()))
-    if not (waits or b"spawn" in module.data) or not model.codebase.leads_to(module.path, _QUEUES):
-        return
-    if PUTTING.isdisjoint(module.calls) and not module.scope.star_imports and b"import" not in module.data:
+    if not may_join_early(module, model.codebase):
         return
     for early in Queues(module, model.evaluator, model.crossings, model.workers).early_joins():
         message = (
