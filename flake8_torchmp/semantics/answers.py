@@ -30,7 +30,7 @@ class Answers:
     def forget(self) -> None:
         """Drops everything, as the modules that it is about go."""
         self._lasting: dict[Key, tuple[Any, int, int]] = {}
-        """Answers that nothing cut off, with their steps and their height: the same whatever was asked before."""
+        """Answers that nothing cut off, with their cost and how deep they go: the same whatever was asked before."""
         self.start_afresh()
 
     def start_afresh(self) -> None:
@@ -78,11 +78,13 @@ class Answers:
             self._is_whole = False
             self._cut_at = -1
             return cut
+        height, self._height = self._height, 0
         self._depth += 1
         try:
             return self.once(key, evaluate, cut)
         finally:
             self._depth -= 1
+            self._height = max(height, self._height + 1)
 
     def kept(self, key: Key, combine: Callable[[], T]) -> T:
         """Puts an answer together from others: it is kept if they are, and costs what they cost."""
@@ -113,8 +115,8 @@ class Answers:
             self._height = lasting[2]
         return lasting[0]
 
-    def _anew(self, key: Key, evaluate: Callable[[], T], cut: T) -> T:
-        """Evaluates what is not known for good."""
+    def _anew(self, key: Key, evaluate: Callable[[], T], cut: T, step: int = 0) -> T:
+        """Evaluates what is not known for good, `step` further inside than it was looked for."""
         known: T | None = self._memo.get(key)
         if known is not None:
             self._is_whole = False  # or too large to last
@@ -135,7 +137,7 @@ class Answers:
             found = evaluate()
         finally:
             del self._running[key]
-            cost, height, is_whole, cut_at = self._cost, self._height + 1, self._is_whole, self._cut_at
+            cost, height, is_whole, cut_at = self._cost, self._height + step, self._is_whole, self._cut_at
             self._cost = outer[0] + cost
             self._height = max(height, outer[1])
             self._is_whole = is_whole and outer[2]

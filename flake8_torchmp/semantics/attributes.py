@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from . import changes, classes, looped, settled
 from .calls import Arguments, Frame, has_receiver, is_class_method, is_property, is_static, receiver_name
 from .flow import conditions
+from .module import Module
 from .nodes import FUNCTIONS, dotted
 from .scopes import Change, Scope
 from .values import (
@@ -242,7 +243,7 @@ def stored(
             if method.name == "__init__" and classes.is_bare(instance):
                 continue
             frame = store_frame(evaluator, instance, cls, method)
-            if not _is_set_if_unset(change, name) and evaluator.never(change.node, frame):
+            if not _is_set_if_unset(change, name, frame.module) and evaluator.never(change.node, frame):
                 continue
             yield from _put(evaluator, change, frame, grown)
 
@@ -269,16 +270,22 @@ def settled_before(evaluator: Evaluator, instance: Instance, node: ast.Attribute
             yield from _put(evaluator, change, frame, grown)
 
 
-def _is_set_if_unset(change: Change, name: str) -> bool:
+def _is_set_if_unset(change: Change, name: str, module: Module) -> bool:
     """`if self.x is None: self.x = …`: what it sets says nothing of whether it is reached."""
-    tests = [part for condition in conditions(change.node) for part in ast.walk(condition.test)]
-    return any(isinstance(part, ast.Attribute) and part.attr == name for part in tests)
+    key = ("attributes asked for", change.node)
+    asked: frozenset[str] | None = module.memo.get(key)
+    if asked is None:
+        tests = (part for condition in conditions(change.node) for part in ast.walk(condition.test))
+        asked = module.memo[key] = frozenset(part.attr for part in tests if isinstance(part, ast.Attribute))
+    return name in asked
 
 
 def _given_at_first(evaluator: Evaluator, instance: Instance, name: str) -> Iterator[Value]:
     """What a record's field is given, where its methods only set it if that is nothing."""
     order = classes.project_classes(evaluator, instance.cls)
-    if all(_is_set_if_unset(change, name) for cls in order for change, _ in stores(cls).get(name, ())):
+    if all(
+        _is_set_if_unset(change, name, cls.scope.module) for cls in order for change, _ in stores(cls).get(name, ())
+    ):
         for value in field(evaluator, instance, name):
             if not (isinstance(value, Constant) and value.value is None):
                 yield value

@@ -38,8 +38,10 @@ class Binder:
         stack = self.stack
         self._push(self.module.tree, self.module.tree.body, self.module.scope)
         handlers = _HANDLERS
+        nodes = self.module.nodes
         while stack:
             node, scope = stack.pop()
+            nodes.append(node)
             node._torchmp_scope = scope  # type: ignore[attr-defined]
             handler = handlers.get(node.__class__)
             if handler is None:
@@ -68,6 +70,11 @@ class Binder:
                 node._torchmp_up = parent
                 self.stack.append((node, scope))
 
+    def _hold(self, part: ast.AST, node: ast.AST) -> None:
+        """A part that the walk does not stop at."""
+        part._torchmp_up = node  # type: ignore[attr-defined]
+        self.module.nodes.append(part)
+
     # scopes
 
     def function(self, node: Any, scope: Scope) -> None:
@@ -76,7 +83,7 @@ class Binder:
         if not isinstance(node, ast.Lambda):
             self._bind(scope, node.name, "def", node, None)
         arguments = node.args
-        arguments._torchmp_up = node
+        self._hold(arguments, node)
         parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         parameters += [extra for extra in (arguments.vararg, arguments.kwarg) if extra]
         for parameter in parameters:
@@ -108,7 +115,7 @@ class Binder:
         parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
         self._push(node, parts, inner)
         for index, generator in reversed(list(enumerate(node.generators))):
-            generator._torchmp_up = node
+            self._hold(generator, node)
             self._push(generator, generator.ifs, inner)
             self._push(generator, [generator.iter], scope if index == 0 else inner)
             generator.target._torchmp_up = generator
@@ -137,6 +144,7 @@ class Binder:
         if isinstance(target, ast.Name):
             self._bind(scope, target.id, "unpack" if path and kind == "assign" else kind, target, value, path)
         elif isinstance(target, ast.Tuple | ast.List):
+            self.module.nodes.append(target)
             starred = False
             for index, element in enumerate(target.elts):
                 element._torchmp_up = target  # type: ignore[attr-defined]
@@ -211,7 +219,7 @@ class Binder:
     def with_(self, node: Any, scope: Scope) -> None:
         self._push(node, node.body, scope)
         for item in reversed(node.items):
-            item._torchmp_up = node
+            self._hold(item, node)
             self._push(item, [item.context_expr], scope)
         for item in node.items:
             if item.optional_vars is not None:

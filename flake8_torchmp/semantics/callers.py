@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 MOST_CALLERS = 24
 MOST_MODULES = 80
-"""A name that more modules mention says nothing about its callers: they are not looked for."""
+MOST_BYTES = 1_000_000
+"""A name that more modules mention, or more source uses, says nothing about its callers: they are not looked for."""
 MOST_DECORATED = 12
 """What a larger table holds says nothing of any one of its entries."""
 IN_PLACE = {f"__i{name[2:]}": operator for operator, name in OPERATORS.items()}
@@ -345,13 +346,19 @@ class Callers:
         """The modules that use a name in some way, or under another name, going by their bytes."""
         codebase = self.evaluator.codebase
         paths = codebase.mentioning(name, module.path)
-        for path in paths if len(paths) <= MOST_MODULES else (module.path,):
-            uses = codebase.uses(path, name)
-            may_defer = use == "called" and "given" in uses and codebase.matches(path, self._deferring)
-            if may_defer or use in uses or "renamed" in uses:
-                found = codebase.module(path)
-                if found is not None:
-                    yield found
+        using = [path for path in paths if self._may_use(path, name, use)] if len(paths) <= MOST_MODULES else None
+        if using is None or sum(len(codebase.data(path)) for path in using if path != module.path) > MOST_BYTES:
+            using = [module.path]
+        for path in using:
+            found = codebase.module(path)
+            if found is not None:
+                yield found
+
+    def _may_use(self, path: str, name: str, use: str) -> bool:
+        codebase = self.evaluator.codebase
+        uses = codebase.uses(path, name)
+        may_defer = use == "called" and "given" in uses and codebase.matches(path, self._deferring)
+        return may_defer or use in uses or "renamed" in uses
 
 
 @cache

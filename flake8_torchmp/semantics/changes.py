@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import looped
 from .binder import ADDING
-from .calls import Frame, parameters, receiver_name
+from .calls import Frame, is_class_method, parameters, receiver_name
 from .flow import block_of
 from .module import Module
 from .nodes import ancestors, dotted, last_name, position, root_name, statement_of, up
@@ -299,7 +299,7 @@ def _changes_of(evaluator: Evaluator, name: str, scope: Scope) -> list[tuple[Cha
             (own, inner)
             for change in module.changes.get(name, ())
             if adds(change)
-            and (isinstance(change.target, ast.Name) or _is_on_other(change, name, scope))
+            and _is_unknown_to_class(change, name, scope)
             and evaluator.scope_binding(name, inner := module.scope_of(change.target)) is scope
             for own in ([change] if isinstance(change.target, ast.Name) else _from_variable(change))
         ]
@@ -312,9 +312,11 @@ def _changes_of(evaluator: Evaluator, name: str, scope: Scope) -> list[tuple[Cha
     return known
 
 
-def _is_on_other(change: Change, name: str, scope: Scope) -> bool:
-    """Whether what hangs on a variable is changed, and the variable is no method's own object: its class knows that."""
-    is_own = scope.is_function and receiver_name(scope) == name
+def _is_unknown_to_class(change: Change, name: str, scope: Scope) -> bool:
+    """Whether a change is none of a method's own object that its class knows of: `self.x = 1`, `self.x.append(1)`."""
+    is_own = scope.is_function and receiver_name(scope) == name and not is_class_method(scope.node)
+    if isinstance(change.target, ast.Name):
+        return change.kind != "attribute" or not is_own
     return bool(dotted(change.target)) and (change.kind == "attribute" or not is_own)
 
 

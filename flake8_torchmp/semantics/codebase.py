@@ -178,6 +178,9 @@ class Codebase:
 
     def forget(self) -> None:
         """Drops the parsed modules, to bound memory; they are read again when asked for."""
+        for module in self._modules.values():
+            if module is not None:
+                module.take_apart()
         self._modules.clear()
         self.loaded_bytes = 0
 

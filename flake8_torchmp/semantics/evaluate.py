@@ -174,7 +174,7 @@ class Evaluator(Answers):
             return _UNSEEN
         self._depth += 1
         try:
-            return self._anew(key, lambda: _distinct(handler(self, node, frame)) or _UNSEEN, _UNSEEN)
+            return self._anew(key, lambda: _distinct(handler(self, node, frame)) or _UNSEEN, _UNSEEN, not is_told)
         finally:
             self._depth -= 1
 

@@ -27,6 +27,8 @@ class Module:
         """By the first name of what is changed: `self.a.append(1)` is at "self"."""
         self.decorators: defaultdict[str, list[tuple[ast.expr, ast.AST]]] = defaultdict(list)
         """The decorators with what they decorate, by their last name."""
+        self.nodes: list[ast.AST] = []
+        """What the walk came by, in source order."""
         self.classes: list[ast.ClassDef] = []
         self.functions: list[FunctionNode] = []
         self.scope = Scope(tree, None, self)
@@ -105,6 +107,15 @@ class Module:
                 return self.scopes[parent]
             child, parent = parent, up(parent)
         return self.scope
+
+    def take_apart(self) -> None:
+        """Frees the tree: nodes and scopes hold one another in circles, which Python takes long to find."""
+        for node in self.nodes:
+            node.__dict__.clear()
+        for scope in self.scopes.values():
+            scope.bindings.clear()
+        self.tree.__dict__.clear()
+        self.__dict__.clear()
 
     def __repr__(self) -> str:
         return f"<Module {self.name}>"

@@ -11,6 +11,7 @@ from .calls import Frame
 from .flow import reaching_end
 from .module import Module
 from .nodes import up
+from .scopes import Scope
 from .values import (
     UNKNOWN,
     Class,
@@ -115,15 +116,25 @@ def _replacement_by(
     for scope in inner_scopes:
         if scope is function.scope:
             continue
-        wrappers = {"wraps", "update_wrapper", "wraps_func", "wrapt", "decorator"}
-        named = {getattr(n, "attr", getattr(n, "id", "")) for n in ast.walk(decorator.scope.node)}
-        names_itself = any(
-            isinstance(n, ast.Attribute) and n.attr == "__qualname__" and isinstance(n.ctx, ast.Store)
-            for n in ast.walk(decorator.scope.node)
-        )
-        if not (wrappers & named) and not names_itself:
+        if not _keeps_name(decorator.scope):
             return Function(scope, evaluator.frame_of(decorator.scope))
     return None
+
+
+_WRAPPERS = frozenset(("wraps", "update_wrapper", "wraps_func", "wrapt", "decorator"))
+
+
+def _keeps_name(decorator: Scope) -> bool:
+    """Whether a decorator gives what it returns the name of what it decorates."""
+    memo, key = decorator.module.memo, ("keeps name", decorator.node)
+    if key not in memo:
+        memo[key] = any(
+            getattr(node, "attr", getattr(node, "id", "")) in _WRAPPERS
+            or (isinstance(node, ast.Attribute) and node.attr == "__qualname__" and isinstance(node.ctx, ast.Store))
+            for node in ast.walk(decorator.node)
+        )
+    known: bool = memo[key]
+    return known
 
 
 def imported(evaluator: Evaluator, alias: Any, module: Module) -> Iterator[Value]:
