@@ -161,11 +161,11 @@ def is_manager(node: Any) -> bool:
     return any(last_name(d) in ("contextmanager", "asynccontextmanager") for d in decorators)
 
 
-def _decorated_as(node: FunctionNode, *names: str) -> bool:
-    return any(
-        (item.id if isinstance(item, ast.Name) else getattr(item, "attr", "")) in names
-        for item in getattr(node, "decorator_list", ())
-    )
+def _decorated_as(node: FunctionNode, name: str) -> bool:
+    decorators = getattr(node, "decorator_list", ())
+    if not decorators:  # asked of every function
+        return False
+    return any((item.id if isinstance(item, ast.Name) else getattr(item, "attr", "")) == name for item in decorators)
 
 
 def has_receiver(scope: Scope) -> bool:
@@ -178,10 +178,10 @@ def has_receiver(scope: Scope) -> bool:
 
 def receiver_name(scope: Scope) -> str:
     """`self`, as a method calls it; nothing for functions, classes and modules."""
-    if not scope.is_function:
+    if not scope.is_function or scope.parent is None or not scope.parent.is_class:
         return ""
     node: Any = scope.node
-    names = [*node.args.posonlyargs, *node.args.args]
+    names = node.args.posonlyargs or node.args.args
     return names[0].arg if names and has_receiver(scope) else ""
 
 

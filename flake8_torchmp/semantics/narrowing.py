@@ -181,9 +181,9 @@ _SOMETHING = object()
 
 
 def _classes_asked_for(test: ast.expr, name: str) -> list[str]:
-    if not isinstance(test, ast.Call) or dotted(test.func) != "isinstance" or len(test.args) != 2:
+    if not isinstance(test, ast.Call) or len(test.args) != 2:
         return []
-    if dotted(test.args[0]) != name:
+    if dotted(test.func) != "isinstance" or dotted(test.args[0]) != name:
         return []
     asked = test.args[1]
     return [last_name(item) for item in (asked.elts if isinstance(asked, ast.Tuple) else _either(asked))]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .module import Module
 from .nodes import position
@@ -63,13 +62,13 @@ class Value:
 
     __slots__ = ("additions", "way")
 
-    _parts: ClassVar[tuple[str, ...]]
-    _read: ClassVar[attrgetter[Any]]
-    """What a value of a kind consists of, and what reads it all at once: values are copied at each hop."""
-
     def __init_subclass__(cls) -> None:
-        cls._parts = tuple(name for base in cls.__mro__ for name in getattr(base, "__slots__", ()))
-        cls._read = attrgetter(*cls._parts)
+        """Writes the method `copy` of a kind of value out: values are copied at each hop, and a loop takes long."""
+        parts = [name for base in cls.__mro__ for name in getattr(base, "__slots__", ())]
+        lines = ["def copy(self):", "    other = new(kind)", *(f"    other.{name} = self.{name}" for name in parts)]
+        space = {"new": object.__new__, "kind": cls}
+        exec("\n".join([*lines, "    return other"]), space)
+        cls.copy = space["copy"]  # type: ignore[method-assign, assignment]
 
     def __init__(self) -> None:
         self.way: tuple[Hop, ...] = ()
@@ -80,10 +79,7 @@ class Value:
         return (id(self),)
 
     def copy(self) -> Value:
-        other: Value = object.__new__(type(self))
-        for name, content in zip(self._parts, self._read(self), strict=True):
-            setattr(other, name, content)
-        return other
+        raise TypeError  # each kind has its own
 
     def after(self, hop: Hop) -> Value:
         other = self.copy()
