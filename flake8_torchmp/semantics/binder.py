@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from .nodes import COMPREHENSIONS, fields, last_name, root_name
+from .nodes import COMPREHENSIONS, fields, last_name, root_name, up
 from .scopes import Binding, Change, Scope
 
 if TYPE_CHECKING:
@@ -256,7 +256,10 @@ class Binder:
     def match_capture(self, node: Any, scope: Scope) -> None:
         name = getattr(node, "name", None) or getattr(node, "rest", None)
         if name:
-            self._bind(scope, name, "match", node, None)
+            case: Any = up(node)
+            match: Any = up(case) if isinstance(case, ast.match_case) else None
+            subject = match.subject if match is not None else None
+            self._bind(scope, name, "match", node, subject)
         self._push_children(node, scope)
 
     # what else rules ask for
