@@ -11,13 +11,14 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import made_by_class_methods, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import DEFINITIONS, FUNCTIONS, ancestors, body_nodes, dotted, last_name
+from flake8_torchmp.semantics.nodes import DEFINITIONS, FUNCTIONS, ancestors, body_nodes, dotted, last_name, up
 from flake8_torchmp.semantics.scopes import Place, Scope
-from flake8_torchmp.semantics.values import Class, Function, Method
+from flake8_torchmp.semantics.values import Class, Function, Instance, Method
 
 from .guards import is_guarded
 
 MAKING = ("__init__", "__post_init__", "__new__")
+CALLING = "__call__"
 COMMANDS = frozenset(("command", "callback"))
 """Methods of click, Typer, cyclopts and cleo that make the function behind them a command of the program."""
 
@@ -101,20 +102,40 @@ class Phases:
 
     @staticmethod
     def _name_in_use(scope: Scope) -> str:
-        """The name by which a function is called: for what makes an object, that of its class."""
+        """The name by which a function is called: for what makes an object, or is its call, that of its class."""
         owner = scope.parent
-        return owner.name if scope.name in MAKING and owner is not None and owner.is_class else scope.name
+        is_by_class = scope.name in (*MAKING, CALLING) and owner is not None and owner.is_class
+        return owner.name if is_by_class and owner is not None else scope.name
+
+    def _in_use(self, node: ast.AST, scope: Scope, module: Module) -> Iterator[ast.AST]:
+        """Where a function runs that is named: there, but for `__call__` where the object is called which is made."""
+        if scope.name != CALLING or scope.parent is None or not scope.parent.is_class:
+            yield node
+            return
+        made = up(node)
+        holder = up(made) if isinstance(made, ast.Call) and made.func is node else None
+        if isinstance(holder, ast.Call) and holder.func is made:
+            yield holder
+        for target in holder.targets if isinstance(holder, ast.Assign) else ():
+            for call in list(module.calls.get(last_name(target), ())):
+                values = self.evaluator.values(call.func, self.evaluator.frame_at(call, module))
+                if any(isinstance(value, Instance) and value.cls.scope is scope.parent for value in values):
+                    yield call
 
     def _paths_naming(self, scope: Scope) -> list[str]:
-        name = self._name_in_use(scope)
         owner = scope.parent
         if owner is None or isinstance(scope.node, ast.Lambda):
             return []
-        paths = self.evaluator.codebase.mentioning(name, scope.module.path)
+        paths = self._paths_for(self._name_in_use(scope), scope)
         if owner.is_class:
-            named = self.evaluator.codebase.mentioning(owner.name, scope.module.path)
+            named = self._paths_for(owner.name, scope)
             paths = [path for path in paths if path in named]
         return paths
+
+    def _paths_for(self, name: str, scope: Scope) -> list[str]:
+        codebase = self.evaluator.codebase
+        known = codebase.known_as(name, scope.module.path)
+        return list(dict.fromkeys(path for other, home in known for path in codebase.mentioning(other, home)))
 
     def _references_in(self, path: str, scope: Scope) -> list[tuple[ast.AST, Module]]:
         known = self._references.setdefault(id(scope), {})
@@ -124,12 +145,14 @@ class Phases:
 
     def _find_references(self, path: str, scope: Scope) -> Iterator[tuple[ast.AST, Module]]:
         codebase = self.evaluator.codebase
-        module = codebase.module(path) if codebase.reads(path, self._name_in_use(scope)) else None
+        known = dict.fromkeys(name for name, _ in codebase.known_as(self._name_in_use(scope), scope.module.path))
+        names = [name for name in known if codebase.reads(path, name)]
+        module = codebase.module(path) if names else None
         if module is None:
             return
-        for node in module.loads(self._name_in_use(scope)):
+        for node in (load for name in names for load in module.loads(name)):
             if not any(item is scope.node for item in ancestors(node)) and self._names_function(node, scope, module):
-                yield self._place(node), module
+                yield from ((self._place(place), module) for place in self._in_use(node, scope, module))
         owner = scope.parent
         if scope.name in MAKING and module is scope.module and owner is not None and owner.is_class:
             for call in made_by_class_methods(owner):
