@@ -74,11 +74,18 @@ class Listings:
     def near(self, module: Module) -> Iterator[Listing]:
         """The unsorted listings of a module and of those that it imports."""
         codebase = self.evaluator.codebase
-        direct = codebase.imports(module.path)
-        further = [path for imported in direct for path in codebase.imports(imported)]
+        direct = self._imports(module.path)
+        further = [path for imported in direct for path in self._imports(imported)]
         for path in dict.fromkeys((module.path, *direct, *further)):
             if codebase.matches(path, WORDS):
                 yield from self._in_file(path)
+
+    def _imports(self, path: str) -> list[str]:
+        """What a file imports; of a package also what its `__init__` only hands on."""
+        codebase = self.evaluator.codebase
+        direct = codebase.imports(path)
+        packages = [imported for imported in direct if imported.endswith("__init__.py")]
+        return [*direct, *(path for package in packages for path in codebase.imports(package))]
 
     def _in_file(self, path: str) -> list[Listing]:
         if path not in self._of:
