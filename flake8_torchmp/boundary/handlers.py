@@ -375,6 +375,23 @@ def retries(scope: Scope) -> Iterator[ast.AST]:
             yield part
 
 
+def asked_in_need(scope: Scope) -> Iterator[str]:
+    """The methods of its own object to which a handler of a function turns for what it gives."""
+    for part in body_nodes(scope.node):
+        if not isinstance(part, ast.Return | ast.Assign) or not isinstance(part.value, ast.Call):
+            continue
+        function = part.value.func
+        is_own = isinstance(function, ast.Attribute) and dotted(function.value) == receiver_name(scope)
+        if is_own and any(isinstance(outer, ast.ExceptHandler) for outer in _inside(part)):
+            yield last_name(function)
+
+
+def gives_samples_of_its_own(scope: Scope) -> Iterator[ast.Return]:
+    """Where a method gives nothing but a sample of its own object: `return self[index + 1]`."""
+    receiver = receiver_name(scope)
+    return (r for r in scope.returns if r.value is not None and receiver and _asked_again(r.value, receiver))
+
+
 def _asked_again(value: ast.expr, receiver: str) -> ast.expr | None:
     if isinstance(value, ast.Subscript) and dotted(value.value) == receiver:
         return value.slice
