@@ -29,7 +29,7 @@ _NOTING = frozenset(("append", "add"))
 def improves(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope, receivers: set[str]) -> bool:
     """Whether a block makes what is there already a little better: `image = upright(image)`, where `image` stays.
 
-    What an object is told to do with its samples (`image = self.transform(image)`, each of its steps) is more than that.
+    What an object is told to do with its samples (`image = self.transform(image)`, each of its steps) is more.
     """
     parts = [part for statement in body for part in ast.walk(statement)]
     calls = [part for part in parts if isinstance(part, ast.Call)]
