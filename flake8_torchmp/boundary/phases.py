@@ -11,9 +11,9 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import made_by_class_methods, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import DEFINITIONS, FUNCTIONS, ancestors, body_nodes, dotted, last_name, up
+from flake8_torchmp.semantics.nodes import DEFINITIONS, FUNCTIONS, ancestors, body_nodes, dotted, last_name
 from flake8_torchmp.semantics.scopes import Place, Scope
-from flake8_torchmp.semantics.values import Class, Function, Instance, Method
+from flake8_torchmp.semantics.values import Class, Function, Method
 
 from .guards import is_guarded
 
@@ -102,25 +102,10 @@ class Phases:
 
     @staticmethod
     def _name_in_use(scope: Scope) -> str:
-        """The name by which a function is called: for what makes an object, or is its call, that of its class."""
+        """The name by which a function is called: for what makes an object or is run by calling it, its class's."""
         owner = scope.parent
         is_by_class = scope.name in (*MAKING, CALLING) and owner is not None and owner.is_class
         return owner.name if is_by_class and owner is not None else scope.name
-
-    def _in_use(self, node: ast.AST, scope: Scope, module: Module) -> Iterator[ast.AST]:
-        """Where a function runs that is named: there, but for `__call__` where the object is called which is made."""
-        if scope.name != CALLING or scope.parent is None or not scope.parent.is_class:
-            yield node
-            return
-        made = up(node)
-        holder = up(made) if isinstance(made, ast.Call) and made.func is node else None
-        if isinstance(holder, ast.Call) and holder.func is made:
-            yield holder
-        for target in holder.targets if isinstance(holder, ast.Assign) else ():
-            for call in list(module.calls.get(last_name(target), ())):
-                values = self.evaluator.values(call.func, self.evaluator.frame_at(call, module))
-                if any(isinstance(value, Instance) and value.cls.scope is scope.parent for value in values):
-                    yield call
 
     def _paths_naming(self, scope: Scope) -> list[str]:
         owner = scope.parent
@@ -152,7 +137,7 @@ class Phases:
             return
         for node in (load for name in names for load in module.loads(name)):
             if not any(item is scope.node for item in ancestors(node)) and self._names_function(node, scope, module):
-                yield from ((self._place(place), module) for place in self._in_use(node, scope, module))
+                yield self._place(node), module
         owner = scope.parent
         if scope.name in MAKING and module is scope.module and owner is not None and owner.is_class:
             for call in made_by_class_methods(owner):

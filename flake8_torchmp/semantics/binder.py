@@ -276,7 +276,7 @@ class Binder:
             if name == "__setattr__" and len(node.args) == 3 and isinstance(node.args[1], ast.Constant):
                 self._change("attribute", node.args[0], node, str(node.args[1].value), node.args[2])
             if name in MUTATORS or (name.endswith("_") and not name.endswith("__")):
-                self._change("method", function.value, node, name, node.args[-1] if node.args else None)
+                self._change("method", _without_vars(function.value), node, name, node.args[-1] if node.args else None)
         else:
             self.module.calls[last_name(function)].append(node)
         self._push_children(node, scope)
@@ -323,6 +323,12 @@ def _part(value: ast.expr | None, path: tuple[int, ...]) -> ast.expr | None:
             return None
         value = value.elts[index] if 0 <= index < len(value.elts) else None
     return value
+
+
+def _without_vars(node: ast.expr) -> ast.expr:
+    """`options` of `vars(options)`"""
+    is_vars = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "vars"
+    return node.args[0] if is_vars and len(node.args) == 1 else node  # type: ignore[attr-defined]
 
 
 def _backwards(kind: type) -> tuple[str, ...]:
