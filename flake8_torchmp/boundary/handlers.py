@@ -293,11 +293,11 @@ def _is_module(name: str, scope: Scope) -> bool:
 
 
 def _is_marker(value: ast.expr | None) -> bool:
-    """None, a bool or something with a None in it: whoever gets it can tell."""
+    """None, a bool or something with one in it: whoever gets it can tell."""
     if value is None:
         return True
     if isinstance(value, ast.Tuple | ast.List):
-        return any(isinstance(e, ast.Constant) and e.value is None for e in value.elts)
+        return any(isinstance(e, ast.Constant) and (e.value is None or isinstance(e.value, bool)) for e in value.elts)
     return isinstance(value, ast.Constant) and (value.value is None or isinstance(value.value, bool))
 
 
