@@ -197,10 +197,11 @@ def _is_part(node: ast.AST, whole: ast.AST) -> bool:
 
 
 def _fate_of_attribute(module: Module, evaluator: Evaluator) -> str:
-    """An attribute is somebody's: whoever unlinks anything in this file or in one that uses it may unlink it."""
+    """An attribute is somebody's: whoever unlinks anything here, where it is used or what it derives from may do it."""
+    bases = evaluator.codebase.imports(module.path)
     if _UNLINK.search(module.data) or _is_unlinked_by_users(module, evaluator):
         return ""
-    return "is never unlinked"
+    return "" if any(evaluator.codebase.matches(path, _UNLINK) for path in bases) else "is never unlinked"
 
 
 def _is_unlinked_by_users(module: Module, evaluator: Evaluator) -> bool:

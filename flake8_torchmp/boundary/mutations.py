@@ -14,7 +14,7 @@ from flake8_torchmp.semantics.calls import is_class_method, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import reaching
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import dotted, last_name, position, up
+from flake8_torchmp.semantics.nodes import body_nodes, dotted, last_name, position, up
 from flake8_torchmp.semantics.scopes import Change, Scope
 from flake8_torchmp.semantics.values import (
     Class,
@@ -91,9 +91,24 @@ class Mutations:
             module = codebase.module(path) if codebase.uses(path, variable.name) else None
             if module is not None:
                 yield from self._changes(variable, module)
+        for call, module in self.calls_of_accessors(variable):
+            yield from self.done_to(call, module)
+
+    def through_accessors(self, scope: Scope) -> Iterator[tuple[Mutation, Global]]:
+        """What a function changes of globals that it gets from a function: `stats()["seen"] += 1`."""
+        for call in body_nodes(scope.node):
+            if not isinstance(call, ast.Call) or call.args or call.keywords:
+                continue
+            for value in self.evaluator.values(call.func, self.evaluator.frame_at(call, scope.module)):
+                module = value.scope.module if isinstance(value, Function) else None
+                for name, accessors in _accessors(module).items() if module is not None else ():
+                    if isinstance(value, Function) and value.scope in accessors:
+                        variable = Global(value.scope.module, name)
+                        yield from ((mutation, variable) for mutation in self.done_to(call, scope.module))
+
+    def calls_of_accessors(self, variable: Global) -> Iterator[tuple[ast.Call, Module]]:
         for accessor in _accessors(variable.module).get(variable.name, ()):
-            for call, module in self._calls_of(accessor):
-                yield from self._done_to(call, module)
+            yield from self._calls_of(accessor)
 
     def _calls_of(self, scope: Scope) -> Iterator[tuple[ast.Call, Module]]:
         codebase = self.evaluator.codebase
@@ -106,7 +121,7 @@ class Mutations:
                     if any(isinstance(value, Function) and value.scope is scope for value in values):
                         yield call, module
 
-    def _done_to(self, given: ast.Call, module: Module) -> Iterator[Mutation]:
+    def done_to(self, given: ast.Call, module: Module) -> Iterator[Mutation]:
         """What is done to what a call gives: `table().append(x)`, and the same after `rows = table()`."""
         holder: Any = up(given)
         if isinstance(holder, ast.Assign) and isinstance(holder.targets[0], ast.Name):
