@@ -112,9 +112,9 @@ class Taint:
         if any(self._is_info(part) or self.depends(part) for part in parts):
             return True
         called = self.called(call)
-        if called:
-            return any(self._answers(function, receiver) for function, receiver in called)
-        return isinstance(call.func, ast.Attribute) and self.depends(call.func.value)
+        if isinstance(call.func, ast.Attribute) and self.depends(call.func.value):
+            return True
+        return any(self._answers(function, receiver) for function, receiver in called)
 
     def _answers(self, function: Function, receiver: Value | None) -> bool:
         sharding = self.sharding
@@ -128,10 +128,7 @@ class Taint:
         sharding.running.append(function.scope)
         try:
             returned = [r for r in function.scope.returns if r.value is not None]
-            parts = [part for r in returned for part in _parts(r.value)]
-            return any(inner.depends(part) or inner._is_info(part) for part in parts) or all(
-                inner.covers(r, r.value) for r in returned
-            )
+            return all(inner.covers(r, r.value) or any(map(inner._is_info, _parts(r.value))) for r in returned)
         finally:
             sharding.running.pop()
 
