@@ -332,6 +332,8 @@ def _tries_otherwise(call: ast.Call, tried: set[str], objects: set[str]) -> bool
             for argument in given
             for part in ast.walk(argument)
         )
+    if name == "len" and any(isinstance(a, ast.Call) and last_name(a.func) in BLANK for a in ancestors(call)):
+        return False  # how large the blank is
     if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and call.func.value.id in objects:
         return True
     return any(isinstance(part, ast.Name) and part.id in tried for argument in given for part in ast.walk(argument))
