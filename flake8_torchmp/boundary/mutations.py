@@ -149,6 +149,9 @@ class Mutations:
             if not isinstance(method, ast.FunctionDef) or not is_class_method(method) or method.name.startswith("__"):
                 continue
             scope = module.scopes[method]
+            for call in module.calls.get("setattr", ()):  # `setattr(cls, name, value)`
+                if module.scope_of(call).enclosing_function() is scope and dotted(call.args[0]) == receiver_name(scope):
+                    yield Mutation(call, module, "changed")
             for change in module.changes.get(receiver_name(scope), ()):
                 if module.scope_of(change.target).enclosing_function() is not scope:
                     continue
