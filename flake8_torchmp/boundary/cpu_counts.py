@@ -9,7 +9,7 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments, Frame, has_receiver, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import reaching
-from flake8_torchmp.semantics.nodes import FUNCTIONS, last_name
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name
 from flake8_torchmp.semantics.values import External, Function, Instance, Result, Source
 
 COUNTS = frozenset("os.cpu_count multiprocessing.cpu_count torch.multiprocessing.cpu_count psutil.cpu_count".split())
@@ -32,12 +32,20 @@ def counts_in(evaluator: Evaluator, source: Source, depth: int = 0) -> Iterator[
                     yield from _returned(evaluator, callee, evaluator.arguments(part, frame), depth)
         elif isinstance(part, ast.Name | ast.Attribute) and depth < DEEPEST:
             for value in evaluator.values(part, frame):
-                if isinstance(value, Result) and value.name in COUNTS and isinstance(value.arguments.call, ast.expr):
+                if not isinstance(value, Result) or not isinstance(value.arguments.call, ast.expr):
+                    continue
+                if value.name in COUNTS and not _is_second_choice(value.arguments.call):
                     yield Source(value.arguments.call, value.arguments.frame)
             if isinstance(part, ast.Name):
                 yield from _named(evaluator, part, frame, depth)
             else:
                 yield from _made_for_field(evaluator, part, frame, depth)
+
+
+def _is_second_choice(count: ast.expr) -> bool:
+    """`os.cpu_count()` where the system has no `os.sched_getaffinity`."""
+    choices = (outer for outer in ancestors(count) if isinstance(outer, ast.IfExp | ast.BoolOp))
+    return any(last_name(part) in CAREFUL for choice in choices for part in ast.walk(choice))
 
 
 def _returned(evaluator: Evaluator, function: Function, arguments: Arguments, depth: int) -> Iterator[Source]:
