@@ -75,7 +75,7 @@ def _without_keys(target: ast.expr) -> ast.expr:
     return target
 
 
-def _is_kept_in_attribute(call: ast.Call) -> bool:
+def _is_kept_in_attribute(call: ast.expr) -> bool:
     """`self.blocks = [SharedMemory(…) for …]`, `self.blocks.append(SharedMemory(…))`."""
     child: ast.AST = call
     holder: Any = up(call)
@@ -87,6 +87,13 @@ def _is_kept_in_attribute(call: ast.Call) -> bool:
             return False
         return isinstance(method.value, ast.Attribute)
     return isinstance(holder, ast.Assign) and child is not call and isinstance(holder.targets[0], ast.Attribute)
+
+
+def _is_stored(use: ast.Name) -> bool:
+    """`self.blocks.append(block)`, `self.blocks[name] = block`, `self.block = block`."""
+    holder: Any = up(use)
+    is_put = isinstance(holder, ast.Assign) and holder.value is use
+    return _is_kept_in_attribute(use) or (is_put and isinstance(_without_keys(holder.targets[0]), ast.Attribute))
 
 
 def _only_closes(holder: ast.Call, module: Module, evaluator: Evaluator) -> bool:
@@ -105,11 +112,15 @@ def _fate_of_name(target: ast.Name, call: ast.Call, module: Module, evaluator: E
         if isinstance(use, ast.Name) and evaluator.scope_binding(use.id, module.scope_of(use)) is scope
     ]
     unlinking: list[ast.AST] = []
+    is_kept = False
     shares_name = evaluator.arguments(call, evaluator.frame_at(call, module)).get(0, "name") is not None
     for use in uses:
         holder: Any = up(use)
+        if _is_stored(use):
+            is_kept = True
+            continue
         if not isinstance(holder, ast.Attribute):
-            return ""  # handed on, returned, kept
+            return ""  # handed on, returned
         above: Any = up(holder)
         if holder.attr == "unlink":
             if not (isinstance(above, ast.Call) and above.func is holder):
@@ -117,6 +128,8 @@ def _fate_of_name(target: ast.Name, call: ast.Call, module: Module, evaluator: E
             unlinking.append(above)
         elif holder.attr in ("name", "_name"):
             shares_name = True
+    if is_kept:
+        return "" if unlinking else _fate_of_attribute(module, evaluator)
     if not unlinking:
         elsewhere = _may_be_unlinked_in(module, call, evaluator) or _is_unlinked_by_users(module, evaluator)
         returned = shares_name and _leaves(scope, target.id)
@@ -184,10 +197,11 @@ def _is_part(node: ast.AST, whole: ast.AST) -> bool:
 
 
 def _fate_of_attribute(module: Module, evaluator: Evaluator) -> str:
-    """An attribute is somebody's: whoever unlinks anything in this file or in one that uses it may unlink it."""
+    """An attribute is somebody's: whoever unlinks anything here, where it is used or what it derives from may do it."""
+    bases = evaluator.codebase.imports(module.path)
     if _UNLINK.search(module.data) or _is_unlinked_by_users(module, evaluator):
         return ""
-    return "is never unlinked"
+    return "" if any(evaluator.codebase.matches(path, _UNLINK) for path in bases) else "is never unlinked"
 
 
 def _is_unlinked_by_users(module: Module, evaluator: Evaluator) -> bool:

@@ -29,12 +29,13 @@ _NOTING = frozenset(("append", "add"))
 def improves(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope, receivers: set[str]) -> bool:
     """Whether a block makes what is there already a little better: `image = upright(image)`, where `image` stays.
 
-    What an object is told to do with its samples (`image = self.transform(image)`) is more than that.
+    What an object is told to do with its samples (`image = self.transform(image)`, each of its steps) is more.
     """
     parts = [part for statement in body for part in ast.walk(statement)]
     calls = [part for part in parts if isinstance(part, ast.Call)]
-    if any(root_name(call.func) in receivers or last_name(call.func) in _READING for call in calls):
-        return _hands_on(body, handled) and not any(root_name(call.func) in receivers for call in calls)
+    told = receivers | set(_steps_of(receivers, scope))
+    if any(root_name(call.func) in told or last_name(call.func) in _READING for call in calls):
+        return _hands_on(body, handled) and not any(root_name(call.func) in told for call in calls)
     if any(not isinstance(statement, ast.Pass | ast.Continue) for statement in handled):
         return _hands_on(body, handled)
     changed = _changed(parts)
@@ -121,6 +122,15 @@ def _changed(parts: Sequence[ast.AST]) -> set[str]:
     names = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
     entries = (part for part in parts if isinstance(part, ast.Subscript | ast.Attribute))
     return names | {root_name(part) for part in entries if isinstance(part.ctx, ast.Store)}
+
+
+def _steps_of(receivers: set[str], scope: Scope) -> Iterator[str]:
+    """What an object goes through of its own: `step` of `for step in self.steps`."""
+    for name, bindings in scope.bindings.items():
+        gone_through = (binding.value for binding in bindings if binding.kind == "for" and binding.value is not None)
+        parts = (part for value in gone_through for part in (value, *getattr(value, "args", ())))
+        if any(isinstance(part, ast.Attribute | ast.Subscript) and root_name(part) in receivers for part in parts):
+            yield name
 
 
 def _is_read_after(name: str, body: Sequence[ast.stmt], scope: Scope) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
@@ -19,6 +19,7 @@ from flake8_torchmp.semantics.values import (
     Constant,
     External,
     Function,
+    Instance,
     Method,
     Result,
     Source,
@@ -58,6 +59,15 @@ class DatasetArguments:
         for call in module.calls_of("partial"):
             if call.args and self._may_make_dataset(call.args[0], module):
                 yield from self._of_partial(call, module)
+
+    def of_instances(self, values: Iterable[Value], module: Module) -> Iterator[DatasetArgument]:
+        """The path arguments of datasets that a module gives to loaders, and that another one makes."""
+        for value in values:
+            made = value.arguments if isinstance(value, Instance) else None
+            if not isinstance(value, Instance) or made is None or made.frame.module is module:
+                continue
+            if self.datasets.is_dataset(value.cls):
+                yield from self._of_project(value.cls, made, made.frame.module)
 
     def _of_partial(self, call: ast.Call, module: Module) -> Iterator[DatasetArgument]:
         """`partial(Images, "data")`: what is bound goes to each dataset, and the call may give the rest."""

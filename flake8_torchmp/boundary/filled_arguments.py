@@ -12,7 +12,7 @@ from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import contradict, facts_at
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import ancestors, body_nodes, dotted, last_name, position, up
-from flake8_torchmp.semantics.scopes import Change
+from flake8_torchmp.semantics.scopes import Change, Scope
 from flake8_torchmp.semantics.values import Class, Collection, Function, Instance, Method, Partial, Source, Value
 
 from .crossings import Crossing, Crossings
@@ -20,6 +20,7 @@ from .object_state import TAKING, TENSORS, ObjectState, is_made_plain, made_by, 
 from .state import State
 from .workers import Workers
 
+VIEWS = frozenset("numpy detach view flatten ravel reshape".split())
 FILLING = frozenset("append extend add update setdefault insert appendleft".split())
 
 
@@ -85,7 +86,7 @@ class FilledArguments:
     def _filled_argument(
         self, crossing: Crossing, function: Function, name: str, source: Source
     ) -> Iterator[tuple[Making, str, ast.AST]]:
-        given = source.node
+        given = _viewed(source.node)
         making = _made_where(crossing, source.frame)
         if making is not None and self._is_copied(given, making) and self._changes(function, name, source):
             read = self._read_after(given, making, _keys_set(function, name))
@@ -258,7 +259,7 @@ class FilledArguments:
         return any(  # `out += x` on a list, array or tensor works in place
             change.kind == "augmented" and function.scope.module.scope_of(change.node) is function.scope
             for change in changes
-            if isinstance(change.target, ast.Subscript | ast.Attribute)
+            if isinstance(change.target, ast.Subscript | ast.Attribute) or _is_still_given(name, function.scope)
         )
 
     def _is_of_shared_entry(self, change: Change, given: Source) -> bool:
@@ -305,6 +306,12 @@ class FilledArguments:
                 yield node
 
 
+def _viewed(given: ast.expr) -> ast.expr:
+    """`self.sums` of `self.sums.numpy()`, which shows the same numbers."""
+    is_view = isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and given.func.attr in VIEWS
+    return given.func.value if is_view else given  # type: ignore[attr-defined]
+
+
 def _made_where(crossing: Crossing, frame: Frame) -> Making | None:
     """The call that makes a process, or that of a helper which does, in the function that gives an argument."""
     call: ast.AST = crossing.call
@@ -314,6 +321,11 @@ def _made_where(crossing: Crossing, frame: Frame) -> Making | None:
             return None
         call, around = around.arguments.call, around.arguments.frame
     return Making(call, frame.module, frame, crossing.methods)
+
+
+def _is_still_given(name: str, scope: Scope) -> bool:
+    """Whether a parameter is nothing but what the function was given, changed in place at most."""
+    return all(binding.kind in ("parameter", "augmented") for binding in scope.bindings.get(name, ()))
 
 
 def _keys_set(function: Function, name: str) -> set[object] | None:

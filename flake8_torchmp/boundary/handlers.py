@@ -293,11 +293,11 @@ def _is_module(name: str, scope: Scope) -> bool:
 
 
 def _is_marker(value: ast.expr | None) -> bool:
-    """None, a bool or something with a None in it: whoever gets it can tell."""
+    """None, a bool or something with one in it: whoever gets it can tell."""
     if value is None:
         return True
     if isinstance(value, ast.Tuple | ast.List):
-        return any(isinstance(e, ast.Constant) and e.value is None for e in value.elts)
+        return any(isinstance(e, ast.Constant) and (e.value is None or isinstance(e.value, bool)) for e in value.elts)
     return isinstance(value, ast.Constant) and (value.value is None or isinstance(value.value, bool))
 
 
@@ -332,6 +332,8 @@ def _tries_otherwise(call: ast.Call, tried: set[str], objects: set[str]) -> bool
             for argument in given
             for part in ast.walk(argument)
         )
+    if name == "len" and any(isinstance(a, ast.Call) and last_name(a.func) in BLANK for a in ancestors(call)):
+        return False  # how large the blank is
     if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and call.func.value.id in objects:
         return True
     return any(isinstance(part, ast.Name) and part.id in tried for argument in given for part in ast.walk(argument))
@@ -373,6 +375,23 @@ def retries(scope: Scope) -> Iterator[ast.AST]:
                 yield part
         elif isinstance(part, ast.ExceptHandler) and _rebinds_in(part, index) and _is_looped(part):
             yield part
+
+
+def asked_in_need(scope: Scope) -> Iterator[str]:
+    """The methods of its own object to which a handler of a function turns for what it gives."""
+    for part in body_nodes(scope.node):
+        if not isinstance(part, ast.Return | ast.Assign) or not isinstance(part.value, ast.Call):
+            continue
+        function = part.value.func
+        is_own = isinstance(function, ast.Attribute) and dotted(function.value) == receiver_name(scope)
+        if is_own and any(isinstance(outer, ast.ExceptHandler) for outer in _inside(part)):
+            yield last_name(function)
+
+
+def gives_samples_of_its_own(scope: Scope) -> Iterator[ast.Return]:
+    """Where a method gives nothing but a sample of its own object: `return self[index + 1]`."""
+    receiver = receiver_name(scope)
+    return (r for r in scope.returns if r.value is not None and receiver and _asked_again(r.value, receiver))
 
 
 def _asked_again(value: ast.expr, receiver: str) -> ast.expr | None:

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import LOOPS
+from flake8_torchmp.semantics.flow import LOOPS, facts_at
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, position, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, is_none, last_name, position, up
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Class, Collection, Constant, Function, Instance, Method, Result, Value
 
@@ -231,6 +231,8 @@ class KeptWorkers:
     def _places(self, crossing: Crossing) -> list[ast.AST]:
         """Where the loader is made: the call itself, and the calls of the functions around it."""
         found: list[ast.AST] = [crossing.call]
+        if _is_made_once(crossing.call):
+            return found
         pending = [(crossing.module.scope_of(crossing.call).enclosing_function(), 3)]
         while pending:
             function, depth = pending.pop()
@@ -273,6 +275,19 @@ class KeptWorkers:
                 if any(_is_iterated(load) and function.node in ancestors(load) for load in loads):
                     return True
         return False
+
+
+def _is_made_once(call: ast.AST) -> bool:
+    """`if self.loader is None: self.loader = DataLoader(…)`, which runs once however often it is come by."""
+    statement = up(call)
+    targets = {dotted(target) for target in statement.targets} if isinstance(statement, ast.Assign) else set()
+    return any(
+        isinstance(test, ast.Compare)
+        and dotted(test.left) in targets
+        and isinstance(test.ops[0], ast.Is if holds else ast.IsNot)
+        and is_none(test.comparators[0])
+        for test, holds in facts_at(call)
+    )
 
 
 def _own_calls(method: Scope) -> Iterator[str]:

@@ -14,7 +14,17 @@ from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, mentions, up
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import Class, Collection, External, Function, Hop, Instance, Method, Value
+from flake8_torchmp.semantics.values import (
+    Class,
+    Collection,
+    External,
+    Function,
+    Hop,
+    Instance,
+    Method,
+    Value,
+    qualified,
+)
 
 from . import apis
 from .datasets import Datasets
@@ -74,11 +84,18 @@ class Listings:
     def near(self, module: Module) -> Iterator[Listing]:
         """The unsorted listings of a module and of those that it imports."""
         codebase = self.evaluator.codebase
-        direct = codebase.imports(module.path)
-        further = [path for imported in direct for path in codebase.imports(imported)]
+        direct = self._imports(module.path)
+        further = [path for imported in direct for path in self._imports(imported)]
         for path in dict.fromkeys((module.path, *direct, *further)):
             if codebase.matches(path, WORDS):
                 yield from self._in_file(path)
+
+    def _imports(self, path: str) -> list[str]:
+        """What a file imports; of a package also what its `__init__` only hands on."""
+        codebase = self.evaluator.codebase
+        direct = codebase.imports(path)
+        packages = [imported for imported in direct if imported.endswith("__init__.py")]
+        return [*direct, *(path for package in packages for path in codebase.imports(package))]
 
     def _in_file(self, path: str) -> list[Listing]:
         if path not in self._of:
@@ -105,7 +122,14 @@ class Listings:
             if isinstance(value, External):
                 return f"{value.name}()" if value.name in LISTINGS else ""
         is_method = isinstance(call.func, ast.Attribute) and name in PATH_METHODS
-        return f".{name}()" if is_method and (name != "glob" or b"Path" in module.data) else ""
+        return f".{name}()" if is_method and (name != "glob" or self._is_of_path(call.func, module)) else ""
+
+    def _is_of_path(self, method: ast.expr, module: Module) -> bool:
+        """Whether `root.glob` is a path's: what else has such a method may be a library's."""
+        if b"Path" in module.data or not isinstance(method, ast.Attribute):
+            return b"Path" in module.data
+        holders = self.evaluator.values(method.value, self.evaluator.frame_at(method, module))
+        return any(qualified(holder).startswith("pathlib.") for holder in holders)
 
     def dataset_sampling_in(self, scope: Scope) -> tuple[str, str]:
         """The dataset class and the sample method that a function of it is part of, or nothing."""
@@ -428,7 +452,8 @@ class _Flow:
             return
         codebase = self.evaluator.codebase
         paths = codebase.mentioning(name, owner.module.path)
-        for module in (codebase.module(path) for path in paths if codebase.matches(path, apis.WORDS)):
+        makers = codebase.mentioning(owner.name, owner.module.path)
+        for module in (codebase.module(p) for p in paths if p in makers or codebase.matches(p, apis.WORDS)):
             for load in module.loads(name) if module is not None else ():
                 assert module is not None
                 around = module.scope_of(load).enclosing_class()

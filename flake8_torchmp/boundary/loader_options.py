@@ -10,7 +10,7 @@ from flake8_torchmp.semantics import keywords
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.expressions import COMPARISONS
-from flake8_torchmp.semantics.flow import Condition, block_of, contradict, facts, facts_at
+from flake8_torchmp.semantics.flow import Condition, block_of, conditions, contradict, facts, facts_at
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import body_nodes, last_name, statement_of, up
 from flake8_torchmp.semantics.values import Constant, External, Hop, Member, Result, Source, Unknown, Value
@@ -108,7 +108,7 @@ class LoaderOptions:
             return "always 0"
         zeros = [zero for count, zero in counts if _is_zero(zero) and not contradict(_facts(zero, count), holding)]
         if zeros:
-            is_certain = len(zeros) == len(counts) and not any(map(is_choice, zeros))
+            is_certain = len(zeros) == len(counts) and not any(is_choice(z) or _is_set_at_times(z) for z in zeros)
             return "always 0" if is_certain else "can be 0"
         return "chosen" if any(self._is_chosen(value) for _, value in counts) else ""
 
@@ -150,6 +150,14 @@ def _is_set(name: str, value: Value) -> bool:
 
 def _is_zero(value: Value) -> bool:
     return isinstance(value, Constant) and value.value in (0, "0")  # the text, where `int` is asked of it
+
+
+def _is_set_at_times(value: Value) -> bool:
+    """`if args.debug: args.workers = 0`"""
+    node = value.node if isinstance(value, Constant) else None
+    statement: Any = up(node) if node is not None else None
+    is_stored = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute)
+    return is_stored and any(True for _ in conditions(statement))
 
 
 def _place(call: Call, source: Source) -> tuple[ast.AST, Module]:

@@ -18,6 +18,7 @@ from flake8_torchmp.semantics.program_order import imported_files
 from flake8_torchmp.semantics.values import Class, Function, Hop, Instance, Value
 from flake8_torchmp.settings import Settings
 
+from . import samples
 from .aftermath import Aftermath
 from .apis import DEFERRED, Api
 from .context_arguments import ContextArguments
@@ -210,6 +211,10 @@ class Model:
     def dataset_arguments(self, module: Module) -> Iterator[DatasetArgument]:
         """The path arguments with which a module makes datasets, their own defaults included."""
         yield from self._dataset_arguments.of(module)
+        for crossing in self.crossings.of(module):
+            if crossing.parameter.role == "dataset":
+                given = samples.given_to(self.evaluator, crossing.values)
+                yield from self._dataset_arguments.of_instances(given, module)
 
     def keeps_workers(self, module: Module) -> bool:
         """Whether a loader of the module keeps its workers, so that they miss even what a fork would show."""

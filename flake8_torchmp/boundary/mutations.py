@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import attributes, effects
+from flake8_torchmp.semantics.binder import MUTATORS
 from flake8_torchmp.semantics.callers import MOST_MODULES
 from flake8_torchmp.semantics.calls import is_class_method, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import reaching
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import dotted, last_name, position, up
+from flake8_torchmp.semantics.nodes import body_nodes, dotted, last_name, position, up
 from flake8_torchmp.semantics.scopes import Change, Scope
 from flake8_torchmp.semantics.values import (
     Class,
@@ -90,6 +91,56 @@ class Mutations:
             module = codebase.module(path) if codebase.uses(path, variable.name) else None
             if module is not None:
                 yield from self._changes(variable, module)
+        for call, module in self.calls_of_accessors(variable):
+            yield from self.done_to(call, module)
+
+    def through_accessors(self, scope: Scope) -> Iterator[tuple[Mutation, Global]]:
+        """What a function changes of globals that it gets from a function: `stats()["seen"] += 1`."""
+        for call in body_nodes(scope.node):
+            if not isinstance(call, ast.Call) or call.args or call.keywords:
+                continue
+            for value in self.evaluator.values(call.func, self.evaluator.frame_at(call, scope.module)):
+                module = value.scope.module if isinstance(value, Function) else None
+                for name, accessors in _accessors(module).items() if module is not None else ():
+                    if isinstance(value, Function) and value.scope in accessors:
+                        variable = Global(value.scope.module, name)
+                        yield from ((mutation, variable) for mutation in self.done_to(call, scope.module))
+
+    def calls_of_accessors(self, variable: Global) -> Iterator[tuple[ast.Call, Module]]:
+        for accessor in _accessors(variable.module).get(variable.name, ()):
+            yield from self._calls_of(accessor)
+
+    def _calls_of(self, scope: Scope) -> Iterator[tuple[ast.Call, Module]]:
+        codebase = self.evaluator.codebase
+        for name, home in codebase.known_as(scope.name, scope.module.path):
+            for path in codebase.mentioning(name, home):
+                module = codebase.module(path) if "called" in codebase.uses(path, name) else None
+                for call in list(module.calls.get(name, ())) if module is not None else ():
+                    assert module is not None
+                    values = self.evaluator.values(call.func, self.evaluator.frame_at(call, module))
+                    if any(isinstance(value, Function) and value.scope is scope for value in values):
+                        yield call, module
+
+    def done_to(self, given: ast.Call, module: Module) -> Iterator[Mutation]:
+        """What is done to what a call gives: `table().append(x)`, and the same after `rows = table()`."""
+        holder: Any = up(given)
+        if isinstance(holder, ast.Assign) and isinstance(holder.targets[0], ast.Name):
+            name, scope = holder.targets[0].id, module.scope_of(holder)
+            if not scope.is_function or len(scope.bindings[name]) > 1:
+                return
+            for change in module.changes.get(name, ()):
+                if module.scope_of(change.target) is scope:
+                    is_own = change.kind == "attribute" and isinstance(change.target, ast.Name)
+                    yield Mutation(change.node, module, "changed", change.name if is_own else "")
+            for load in module.loads(name):
+                if module.scope_of(load) is scope:
+                    yield from self.through(load, module)
+        elif isinstance(holder, ast.Subscript | ast.Attribute) and isinstance(holder.ctx, ast.Store):
+            yield Mutation(holder, module, "changed", getattr(holder, "attr", ""))
+        elif isinstance(holder, ast.Attribute) and holder.attr in MUTATORS and isinstance(up(holder), ast.Call):
+            yield Mutation(holder, module, "changed")
+        else:
+            yield from self.through(given, module)
 
     def _by_class_methods(self, variable: Global, definition: Any) -> Iterator[Mutation]:
         """`cls.size = size` and `cls.names.append(name)` in a class method."""
@@ -98,6 +149,9 @@ class Mutations:
             if not isinstance(method, ast.FunctionDef) or not is_class_method(method) or method.name.startswith("__"):
                 continue
             scope = module.scopes[method]
+            for call in module.calls.get("setattr", ()):  # `setattr(cls, name, value)`
+                if module.scope_of(call).enclosing_function() is scope and dotted(call.args[0]) == receiver_name(scope):
+                    yield Mutation(call, module, "changed")
             for change in module.changes.get(receiver_name(scope), ()):
                 if module.scope_of(change.target).enclosing_function() is not scope:
                     continue
@@ -283,6 +337,8 @@ class Mutations:
         is_variable = isinstance(target, ast.Name)
         if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
             is_variable = target.attr == variable.name and self.names.of_attribute(target, module) == variable
+            if target.attr == "__dict__":
+                return ""
             if not is_variable:
                 return f"{target.attr}.{change.name}" if change.kind == "attribute" else target.attr
         return change.name if change.kind == "attribute" and is_variable else ""
@@ -345,6 +401,22 @@ class Mutations:
         if change.kind == "augmented" and root is change.target:
             return False
         return any(b.kind == "parameter" for b in reaching(scope.bindings[name], root, scope, inner))
+
+
+def _accessors(module: Module) -> dict[str, list[Scope]]:
+    """The functions that do nothing but return a variable of their module, by its name."""
+    key = ("accessors",)
+    if key not in module.memo:
+        found: dict[str, list[Scope]] = {}
+        for node in module.functions:
+            scope = module.scopes[node]
+            is_short = isinstance(node, ast.FunctionDef) and len(node.body) <= 2 and len(scope.returns) == 1
+            returned = scope.returns[0].value if is_short else None
+            if isinstance(returned, ast.Name) and scope.parent is module.scope and returned.id not in scope.bindings:
+                found.setdefault(returned.id, []).append(scope)
+        module.memo[key] = found
+    known: dict[str, list[Scope]] = module.memo[key]
+    return known
 
 
 def _is_placeholder(value: ast.expr | None) -> bool:

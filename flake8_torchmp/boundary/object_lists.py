@@ -9,7 +9,7 @@ from flake8_torchmp.semantics import attributes
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.nodes import ancestors, last_name
 from flake8_torchmp.semantics.scopes import Change, Scope
-from flake8_torchmp.semantics.values import Class, qualified
+from flake8_torchmp.semantics.values import Class, Function, Method, qualified
 
 from .object_state import ObjectState
 
@@ -17,6 +17,7 @@ READING_WHOLE = frozenset("load loads safe_load full_load readlines splitlines g
 READING = READING_WHOLE | frozenset("open rglob iglob iterdir walk scandir reader DictReader iterrows".split())
 """Functions and methods that read as many Python objects as there are in a file or folder."""
 BLOCKS = ("numpy.", "torch.", "joblib.")
+DEEPEST = 3
 NUMBERS = frozenset("int float len bool tensor array asarray as_tensor from_numpy".split())
 
 
@@ -30,7 +31,7 @@ class ObjectLists:
         for attribute, changes in attributes.stores(cls).items():
             if any(self._is_block(change, cls) for change, _ in changes):
                 continue
-            filled = [(change.node, method) for change, method in changes if _is_object_list(change.value, method)]
+            filled = [(change.node, method) for change, method in changes if self._is_object_list(change.value, method)]
             filled += [(node, method) for _, method in changes for node in _filled_in_loop(attribute, method)]
             place = next((node for node, method in filled if not self.object_state.workers.runs(method)), None)
             if place is not None and self.object_state.is_read_by_worker(cls, attribute):
@@ -41,6 +42,37 @@ class ObjectLists:
             return False
         values = self.evaluator.values(change.value, self.evaluator.frame_at(change.node, cls.scope.module))
         return any(qualified(value).startswith(BLOCKS) for value in values)
+
+    def _is_object_list(self, value: ast.expr | None, method: Scope, depth: int = 0) -> bool:
+        if isinstance(value, ast.Subscript):
+            return not isinstance(value.slice, ast.Slice) and self._is_object_list(value.value, method, depth)
+        if isinstance(value, ast.Name):
+            bindings = method.bindings.get(value.id, ())
+            made = [binding.value for binding in bindings if binding.kind == "assign"]
+            if len(made) != 1 or len(bindings) != 1:
+                return False
+            gathered = method.module.changes.get(value.id, ()) if isinstance(made[0], ast.List | ast.Dict) else ()
+            return self._is_object_list(made[0], method, depth) or any(
+                _adds(change, method) for change in gathered if method.module.scope_of(change.node) is method
+            )
+        if isinstance(value, ast.ListComp | ast.DictComp):
+            return _reads(value.generators[0].iter, method)
+        if not isinstance(value, ast.Call):
+            return False
+        name = last_name(value.func)
+        if name in ("list", "sorted", "dict"):
+            return any(_reads(argument, method) for argument in value.args)
+        return name in READING_WHOLE or (depth < DEEPEST and self._is_given_list(value, method, depth))
+
+    def _is_given_list(self, call: ast.Call, method: Scope, depth: int) -> bool:
+        """Whether a function of the project reads them in and gives them back."""
+        callees = self.evaluator.values(call.func, self.evaluator.frame_at(call, method.module))
+        functions = [c.function if isinstance(c, Method) else c for c in callees if isinstance(c, Function | Method)]
+        return any(
+            self._is_object_list(given.value, function.scope, depth + 1)
+            for function in functions
+            for given in function.scope.returns
+        )
 
 
 def _filled_in_loop(attribute: str, method: Scope) -> Iterator[ast.AST]:
@@ -70,25 +102,3 @@ def _reads(node: ast.expr, method: Scope) -> bool:
                 if isinstance(opened, ast.Call) and last_name(opened.func) in READING:
                     return True
     return False
-
-
-def _is_object_list(value: ast.expr | None, method: Scope) -> bool:
-    if isinstance(value, ast.Subscript):
-        return not isinstance(value.slice, ast.Slice) and _is_object_list(value.value, method)
-    if isinstance(value, ast.Name):
-        bindings = method.bindings.get(value.id, ())
-        made = [binding.value for binding in bindings if binding.kind == "assign"]
-        if len(made) != 1 or len(bindings) != 1:
-            return False
-        gathered = method.module.changes.get(value.id, ()) if isinstance(made[0], ast.List | ast.Dict) else ()
-        return _is_object_list(made[0], method) or any(
-            _adds(change, method) for change in gathered if method.module.scope_of(change.node) is method
-        )
-    if isinstance(value, ast.ListComp | ast.DictComp):
-        return _reads(value.generators[0].iter, method)
-    if not isinstance(value, ast.Call):
-        return False
-    name = last_name(value.func)
-    if name in ("list", "sorted", "dict"):
-        return any(_reads(argument, method) for argument in value.args)
-    return name in READING_WHOLE

@@ -250,6 +250,7 @@ class ObjectState:
             return
         for change, attribute in self.own_changes(worker.scope):
             is_entry = change.kind == "item" or (change.kind == "method" and change.name == "setdefault")
+            is_entry = is_entry or (change.name == "update" and _gives_dict(change.node))
             if not is_entry or not self._matters(receiver.cls, attribute):
                 continue
             reads = (read for read, _ in self.reads_in_parent(receiver.cls, attribute))
@@ -425,6 +426,11 @@ def _unset(fact: Condition, receiver: str) -> str:
         test = test.args[0]
     is_own = isinstance(test, ast.Attribute) and dotted(test.value) == receiver
     return last_name(test) if is_own and not holds else ""
+
+
+def _gives_dict(node: ast.AST) -> bool:
+    """`cache.update({key: value})`"""
+    return isinstance(node, ast.Call) and bool(node.args) and isinstance(node.args[0], ast.Dict)
 
 
 def _is_number(node: ast.AST | None) -> bool:

@@ -18,6 +18,7 @@ from flake8_torchmp.semantics.values import Class, Function, Method
 from .guards import is_guarded
 
 MAKING = ("__init__", "__post_init__", "__new__")
+CALLING = "__call__"
 COMMANDS = frozenset(("command", "callback"))
 """Methods of click, Typer, cyclopts and cleo that make the function behind them a command of the program."""
 
@@ -101,20 +102,25 @@ class Phases:
 
     @staticmethod
     def _name_in_use(scope: Scope) -> str:
-        """The name by which a function is called: for what makes an object, that of its class."""
+        """The name by which a function is called: for what makes an object or is run by calling it, its class's."""
         owner = scope.parent
-        return owner.name if scope.name in MAKING and owner is not None and owner.is_class else scope.name
+        is_by_class = scope.name in (*MAKING, CALLING) and owner is not None and owner.is_class
+        return owner.name if is_by_class and owner is not None else scope.name
 
     def _paths_naming(self, scope: Scope) -> list[str]:
-        name = self._name_in_use(scope)
         owner = scope.parent
         if owner is None or isinstance(scope.node, ast.Lambda):
             return []
-        paths = self.evaluator.codebase.mentioning(name, scope.module.path)
+        paths = self._paths_for(self._name_in_use(scope), scope)
         if owner.is_class:
-            named = self.evaluator.codebase.mentioning(owner.name, scope.module.path)
+            named = self._paths_for(owner.name, scope)
             paths = [path for path in paths if path in named]
         return paths
+
+    def _paths_for(self, name: str, scope: Scope) -> list[str]:
+        codebase = self.evaluator.codebase
+        known = codebase.known_as(name, scope.module.path)
+        return list(dict.fromkeys(path for other, home in known for path in codebase.mentioning(other, home)))
 
     def _references_in(self, path: str, scope: Scope) -> list[tuple[ast.AST, Module]]:
         known = self._references.setdefault(id(scope), {})
@@ -124,10 +130,12 @@ class Phases:
 
     def _find_references(self, path: str, scope: Scope) -> Iterator[tuple[ast.AST, Module]]:
         codebase = self.evaluator.codebase
-        module = codebase.module(path) if codebase.reads(path, self._name_in_use(scope)) else None
+        known = dict.fromkeys(name for name, _ in codebase.known_as(self._name_in_use(scope), scope.module.path))
+        names = [name for name in known if codebase.reads(path, name)]
+        module = codebase.module(path) if names else None
         if module is None:
             return
-        for node in module.loads(self._name_in_use(scope)):
+        for node in (load for name in names for load in module.loads(name)):
             if not any(item is scope.node for item in ancestors(node)) and self._names_function(node, scope, module):
                 yield self._place(node), module
         owner = scope.parent

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 
+from flake8_torchmp.semantics.binder import written_out
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import body_nodes
+from flake8_torchmp.semantics.nodes import body_nodes, dotted
 from flake8_torchmp.semantics.values import Collection, External, Function, Member, Result, Value
 
 from .global_names import Global
 from .state import State
 
 RANDOM = ("numpy.random.", "random.", "secrets.")
+SHUFFLING = frozenset(("random.shuffle", "numpy.random.shuffle"))
 RANDOM_TENSORS = frozenset(
     "torch.rand torch.randn torch.randint torch.randperm torch.normal torch.bernoulli torch.multinomial "
     "torch.utils.data.random_split uuid.uuid4 uuid.uuid1 tempfile.mkdtemp tempfile.mkstemp".split()
@@ -34,9 +36,39 @@ class RandomGlobals:
         """Whether each import makes other data: drawn at random and not seeded before."""
         if self._is_seeded(variable.module):
             return False
+        if self._is_shuffled(variable):
+            return True
         return any(self._is_drawn(value, 0) for value in self.state.names.values(variable)) or any(
-            isinstance(binding.value, ast.Call) and self._draws(binding.value, variable.module)
+            (isinstance(binding.value, ast.Call) and self._draws(binding.value, variable.module))
+            or self._is_of_shuffled(written_out(binding.value, binding.path), variable.module)
             for binding in variable.bindings
+        )
+
+    def _is_of_shuffled(self, value: ast.expr | None, module: Module, depth: int = 0) -> bool:
+        """Whether a list has the order of one that the import shuffles: itself, a slice, what is made of each."""
+        if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+            return self._is_of_shuffled(value.value, module, depth)
+        if isinstance(value, ast.ListComp):
+            return self._is_of_shuffled(value.generators[0].iter, module, depth)
+        if not isinstance(value, ast.Name) or depth > 3:
+            return False
+        variable = self.state.names.of_name(value, module)
+        return variable is not None and (
+            self._is_shuffled(variable)
+            or any(
+                self._is_of_shuffled(written_out(binding.value, binding.path), variable.module, depth + 1)
+                for binding in variable.bindings
+            )
+        )
+
+    def _is_shuffled(self, variable: Global) -> bool:
+        module = variable.module
+        return any(
+            isinstance(value, External) and value.name in SHUFFLING
+            for call in module.calls.get("shuffle", ())
+            if call.args and dotted(call.args[0]) == variable.name and self.state.phase(call, module) == "import"
+            if module.scope_of(call).enclosing_function() is None
+            for value in self.evaluator.values(call.func, self.evaluator.frame_at(call, module))
         )
 
     def _draws(self, call: ast.Call, module: Module) -> bool:

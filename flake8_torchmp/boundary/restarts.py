@@ -139,6 +139,8 @@ class Restarts:
         function = module.scope_of(call).enclosing_function()
         if function is None or _is_occasional(call):
             return False
+        if function.name == "__next__" and function.enclosing_class() is not None:
+            return True
         for arguments, _ in self.evaluator.callers.of(function):
             if _is_made_alike(arguments.call):
                 return True

@@ -108,12 +108,23 @@ class Sharding:
         ):
             return None  # another subclass may have its part already
         taint = Taint(self, iteration, receiver)
-        handed_out = [(node, value) for node, value in _handed_out(iteration) if not taint.covers(node, value)]
+        handed_out = [
+            (node, value)
+            for node, value in _handed_out(iteration)
+            if not taint.covers(node, value) and not self._is_divided_already(node, value, iteration, taint)
+        ]
         if any(isinstance(node, ast.Return) and self._only_steps(value, module) for node, value in handed_out):
             return None  # nothing goes through it but `next`
         whole = [node for node, _ in handed_out]
         draws = [node for node in body_nodes(iteration.node) if self._is_draw(node, taint)]
         return iteration, {"whole": _places(whole), "draws": _places(draws)}
+
+    def _is_divided_already(self, node: ast.AST, value: ast.expr | None, iteration: Function, taint: Taint) -> bool:
+        """`yield from self.source`, where that is a dataset which takes its part itself."""
+        iterables = [_iterable(loop) for loop in _loops_around(node, iteration)]
+        if isinstance(node, ast.YieldFrom | ast.Return) and value is not None:
+            iterables.append(_picked(value, iteration))
+        return any(self._is_foreign(leaf, taint.frame) for leaf in _leaves(iterables))
 
     def _only_steps(self, node: ast.expr | None, module: Module) -> bool:
         """Whether an expression makes an iterator of the project that has no `__iter__`."""

@@ -193,6 +193,7 @@ class State:
                 key = holder.slice
                 if isinstance(holder.ctx, ast.Store) and isinstance(key, ast.Constant):
                     yield holder, Global(module, str(key.value))
+        yield from ((mutation.node, given) for mutation, given in self.mutations.through_accessors(scope))
         assert isinstance(scope.node, FUNCTIONS)
         for node in body_nodes(scope.node):
             if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
@@ -308,7 +309,14 @@ class State:
                     continue
                 if self.phase(node, module) == "parent":
                     return True
-        return False
+        return any(
+            not any(True for _ in self.mutations.done_to(call, module)) and self._runs_in_parent(call, module, workers)
+            for call, module in self.mutations.calls_of_accessors(variable)
+        )
+
+    def _runs_in_parent(self, node: ast.AST, module: Module, workers: Workers) -> bool:
+        function = module.scope_of(node).enclosing_function()
+        return not (function is not None and workers.runs(function)) and self.phase(node, module) == "parent"
 
     def is_collected(self, node: ast.AST, variable: Global, workers: Workers, module: Module) -> bool:
         """Whether an initializer adds to what the parent alone reads, and the parent never changes."""

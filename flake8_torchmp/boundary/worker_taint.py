@@ -12,12 +12,13 @@ from flake8_torchmp.semantics.flow import Condition, conditions, facts, reaching
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name, position
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import Function, Instance, Method, Value
+from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Value
 
 from . import random_sources
 
 DEEPEST = 4
 THREADS = ("Thread", "submit")
+ADDING = frozenset("append appendleft add extend insert update put".split())
 WHO = frozenset(("id", "num_workers"))
 """What of the worker's info tells the workers apart as parts of a whole; `seed` does not."""
 
@@ -111,9 +112,9 @@ class Taint:
         if any(self._is_info(part) or self.depends(part) for part in parts):
             return True
         called = self.called(call)
-        if called:
-            return any(self._answers(function, receiver) for function, receiver in called)
-        return isinstance(call.func, ast.Attribute) and self.depends(call.func.value)
+        if isinstance(call.func, ast.Attribute) and self.depends(call.func.value):
+            return True
+        return any(self._answers(function, receiver) for function, receiver in called)
 
     def _answers(self, function: Function, receiver: Value | None) -> bool:
         sharding = self.sharding
@@ -127,10 +128,7 @@ class Taint:
         sharding.running.append(function.scope)
         try:
             returned = [r for r in function.scope.returns if r.value is not None]
-            parts = [part for r in returned for part in _parts(r.value)]
-            return any(inner.depends(part) or inner._is_info(part) for part in parts) or all(
-                inner.covers(r, r.value) for r in returned
-            )
+            return all(inner.covers(r, r.value) or any(map(inner._is_info, _parts(r.value))) for r in returned)
         finally:
             sharding.running.pop()
 
@@ -254,6 +252,9 @@ class Taint:
         self._names[key] = True
         found: list[ast.expr] = []
         for cls in classes.project_classes(self.sharding.outline, self.receiver.cls):
+            if self._is_filled_by_worker(cls, node.attr):
+                del self._names[key]
+                return [_ASKING]
             for change, method in attributes.stores(cls).get(node.attr, ()):
                 if method.name == "__init__" and not self.sharding.workers.runs(method):
                     continue  # in the parent there is no worker to ask for
@@ -266,6 +267,27 @@ class Taint:
                         return [_ASKING]
         del self._names[key]
         return found
+
+    def _is_filled_by_worker(self, cls: Class, attribute: str) -> bool:
+        """Whether a method puts into an attribute what depends on the worker: `self.pending.append(item)`."""
+        module = cls.scope.module
+        for function in cls.node.body:
+            method = module.scopes[function] if isinstance(function, ast.FunctionDef) else None
+            for change in module.changes.get(receiver_name(method), ()) if method is not None else ():
+                kept = change.target
+                if (
+                    method is not None
+                    and change.kind == "method"
+                    and isinstance(kept, ast.Attribute)
+                    and kept.attr == attribute
+                    and module.scope_of(kept).enclosing_function() is method
+                    and change.name in ADDING
+                ):
+                    taint = Taint(self.sharding, Function(method, None), self.receiver)
+                    taint._names.update({k: v for k, v in self._names.items() if k[0] == 0})
+                    if taint.covers(change.node, change.value):
+                        return True
+        return False
 
 
 _ASKING = ast.parse("get_worker_info().id", mode="eval").body

@@ -57,7 +57,8 @@ if __name__ == "__main__":
 ```
 
 ## What it does not see
-- Another sample that a helper gets, or that a loop outside of `__getitem__` asks for.
+- Another sample that a helper gets, other than a method to which a handler turns and which returns `self[...]`, or that
+  a loop outside of `__getitem__` asks for.
 
 ## How to silence it
 It is off unless it is asked for, by `extend-select = TMP904` or `TMP9`. Write `# noqa: TMP904` on the line that is
@@ -68,7 +69,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.handlers import retries
+from flake8_torchmp.boundary.handlers import asked_in_need, gives_samples_of_its_own, retries
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics import classes
@@ -81,9 +82,14 @@ from . import rule
 def sample_retry(module: Module, model: Model) -> Iterator[Finding]:
     for cls in model.datasets.of(module):
         for node in classes.own(cls, "__getitem__"):
-            for place in retries(module.scopes[node]):
+            places = [(place, module) for place in retries(module.scopes[node])]
+            for name in asked_in_need(module.scopes[node]):
+                method = classes.find_method(model.outline, cls, name)
+                scope = method.scope if method is not None else None
+                places += [(place, scope.module) for place in gives_samples_of_its_own(scope)] if scope else []
+            for place, where in places:
                 message = (
                     f"{cls.scope.name}.__getitem__ answers a failure with another sample, which recurses on bad data "
                     "and shifts the distribution: leave bad samples out of the index"
                 )
-                yield model.finding("TMP904", message, place, module)
+                yield model.finding("TMP904", message, place, where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from .nodes import COMPREHENSIONS, fields, last_name, root_name
+from .nodes import COMPREHENSIONS, fields, last_name, root_name, up
 from .scopes import Binding, Change, Scope
 
 if TYPE_CHECKING:
@@ -152,8 +152,10 @@ class Binder:
                 inner: Any = element.value if isinstance(element, ast.Starred) else element
                 inner._torchmp_up = target
                 self._bind_target(scope, inner, kind, value, (*path, -1 if starred else index))
-        elif isinstance(target, ast.Attribute | ast.Subscript) and kind == "assign" and path and _part(value, path):
-            self._bind_target(scope, target, kind, _part(value, path))
+        elif (
+            isinstance(target, ast.Attribute | ast.Subscript) and kind == "assign" and path and written_out(value, path)
+        ):
+            self._bind_target(scope, target, kind, written_out(value, path))
         elif isinstance(target, ast.Attribute):
             self._change("attribute", target.value, target, target.attr, value, path)
             self._push(target, [target.value], scope)
@@ -264,7 +266,10 @@ class Binder:
     def match_capture(self, node: Any, scope: Scope) -> None:
         name = getattr(node, "name", None) or getattr(node, "rest", None)
         if name:
-            self._bind(scope, name, "match", node, None)
+            case: Any = up(node)
+            match: Any = up(case) if isinstance(case, ast.match_case) else None
+            subject = match.subject if match is not None else None
+            self._bind(scope, name, "match", node, subject)
         self._push_children(node, scope)
 
     # what else rules ask for
@@ -281,7 +286,8 @@ class Binder:
             if name == "__setattr__" and len(node.args) == 3 and isinstance(node.args[1], ast.Constant):
                 self._change("attribute", node.args[0], node, str(node.args[1].value), node.args[2])
             if name in MUTATORS or (name.endswith("_") and not name.endswith("__")):
-                self._change("method", function.value, node, name, node.args[-1] if node.args else None)
+                owner = _owner_of_state(function.value) if isinstance(function.value, ast.Call) else None
+                self._change("method", owner or function.value, node, name, node.args[-1] if node.args else None)
         else:
             self.module.calls[last_name(function)].append(node)
         self._push_children(node, scope)
@@ -321,7 +327,7 @@ def _owner_of_state(node: ast.expr) -> ast.expr | None:
 _BACKWARDS: dict[type, tuple[str, ...]] = {}
 
 
-def _part(value: ast.expr | None, path: tuple[int, ...]) -> ast.expr | None:
+def written_out(value: ast.expr | None, path: tuple[int, ...]) -> ast.expr | None:
     """`b` of `self.x, self.y = a, b`, if it is written out."""
     for index in path:
         if not isinstance(value, ast.Tuple | ast.List) or any(isinstance(e, ast.Starred) for e in value.elts):

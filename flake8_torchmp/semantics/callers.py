@@ -75,8 +75,7 @@ class Callers:
             yield from self._operating(scope, scope.parent)
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return
-        for module in self._modules(scope.name, scope.module, "called"):
-            names = module.names_of(scope.name)
+        for module, names in self._naming(scope):
             for name in names:
                 for call in list(module.calls.get(name, ())):
                     yield from self._matching(call, call, call.func, scope, module)
@@ -250,8 +249,7 @@ class Callers:
         )
 
     def _constructions(self, class_scope: Scope) -> Iterator[tuple[Class, Arguments]]:
-        for module in self._modules(class_scope.name, class_scope.module, "called"):
-            names = module.names_of(class_scope.name)
+        for module, names in self._naming(class_scope):
             for name in names:
                 yield from self._making(class_scope, list(module.calls.get(name, ())), module)
         module = class_scope.module
@@ -341,6 +339,16 @@ class Callers:
                 made.keywords.update({key: item for key, item in self.evaluator.items(value) if isinstance(key, str)})
             else:
                 made.open_keywords = True
+
+    def _naming(self, scope: Scope) -> Iterator[tuple[Module, list[str]]]:
+        """The modules that may call a function or class, with its names there."""
+        seen: set[str] = set()
+        for name, home in self.evaluator.codebase.known_as(scope.name, scope.module.path):
+            module = self.evaluator.codebase.module(home) if seen else scope.module
+            for user in self._modules(name, module, "called") if module is not None else ():
+                if user.path not in seen:
+                    seen.add(user.path)
+                    yield user, user.names_of(name)
 
     def _modules(self, name: str, module: Module, use: str) -> Iterator[Module]:
         """The modules that use a name in some way, or under another name, going by their bytes."""

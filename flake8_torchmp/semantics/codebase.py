@@ -20,6 +20,8 @@ MOST_BYTES = 100_000_000
 """Bytes of files that are held; of a larger project, the other files are read whenever they are asked for."""
 MANY_FILES = 100_000
 """A folder with more files than this is no project: the index stops there."""
+MOST_RENAMING = 80
+"""A name that more files mention is not looked for under other names."""
 
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
@@ -88,6 +90,7 @@ class Codebase:
         self._import_edges: dict[str, list[int]] = {}
         self._binds: dict[tuple[str, str], bool] = {}
         self._mentioning: dict[tuple[str, str], list[str]] = {}
+        self._known_as: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
         self._closures: dict[str, dict[str, int]] = {}
         self._starred: dict[str, tuple[str, ...]] = {}
         self._words: dict[str, frozenset[bytes]] = {}
@@ -516,6 +519,24 @@ class Codebase:
         if key not in self._mentioning:
             self._mentioning[key] = self._find_mentions(name, path)
         return self._mentioning[key]
+
+    def known_as(self, name: str, path: str) -> tuple[tuple[str, str], ...]:
+        """A name defined in a file, and those under which other files import it: each with the file that has it."""
+        key = (name, path)
+        if key not in self._known_as:
+            found = [key]
+            for known, home in found:
+                paths = self.mentioning(known, home)
+                renaming = [file for file in paths if "renamed" in self.uses(file, known)]
+                for file in renaming if len(paths) <= MOST_RENAMING else ():
+                    found += [(other, file) for other in self._renamed(known, file) if (other, file) not in found]
+            self._known_as[key] = tuple(found)
+        return self._known_as[key]
+
+    def _renamed(self, name: str, path: str) -> Iterator[str]:
+        for local, listed in self.imported_names(path).items():
+            if local != name.encode() and any(imported == name.encode() for _, imported in listed):
+                yield local.decode("utf-8", "replace")
 
     def _find_mentions(self, name: str, path: str) -> list[str]:
         plain = name.encode()

@@ -241,7 +241,7 @@ class Evaluator(Answers):
     def bound(self, binding: Binding, frame: Frame) -> Iterator[Value]:
         """What a binding gives its name."""
         kind, value = binding.kind, binding.value
-        if kind in ("assign", "walrus") and value is not None and not binding.path:
+        if kind in ("assign", "walrus", "match") and value is not None and not binding.path:
             yield from self.values(value, frame)
         elif kind in ("assign", "unpack", "walrus") and value is not None:
             yield from self.unpacked(self.values(value, frame), binding.path)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import attributes, builtin, command_line
 from .calls import Frame
-from .nodes import listed_constants
+from .module import Module
+from .nodes import COMPREHENSIONS, FUNCTIONS, last_name, listed_constants
 from .values import (
     UNKNOWN,
     Class,
@@ -139,7 +140,56 @@ def _dict(evaluator: Evaluator, node: ast.Dict, frame: Frame) -> Iterator[Value]
 def _comprehension(evaluator: Evaluator, node: Any, frame: Frame) -> Iterator[Value]:
     kind = {ast.DictComp: "dict", ast.SetComp: "set", ast.ListComp: "list"}.get(type(node), "generator")
     element = node.value if isinstance(node, ast.DictComp) else node.elt
+    spelled = _spelled_out(node, frame.module) if isinstance(node, ast.DictComp) else None
+    if spelled is not None:
+        yield from _dict(evaluator, spelled, frame)
+        return
     yield Collection(kind, (Entry(None, Source(element, frame)),), False, node, frame.module)
+
+
+def _spelled_out(node: ast.DictComp, module: Module) -> ast.Dict | None:
+    """`{"a": x["a"], "b": x["b"]}` for `{name: x[name] for name in ("a", "b")}`, the same each time."""
+    memo, key = module.memo, ("spelled out", node)
+    if key not in memo:
+        memo[key] = _spell_out(node)
+    spelled: ast.Dict | None = memo[key]
+    return spelled
+
+
+def _spell_out(node: ast.DictComp) -> ast.Dict | None:
+    loop = node.generators[0]
+    names = loop.iter.elts if isinstance(loop.iter, ast.Tuple | ast.List | ast.Set) else []
+    is_plain = len(node.generators) == 1 and not loop.ifs and isinstance(loop.target, ast.Name)
+    if not is_plain or not names or not all(isinstance(name, ast.Constant) for name in names):
+        return None
+    target: Any = loop.target
+    is_nested = any(isinstance(part, (*COMPREHENSIONS, *FUNCTIONS)) for part in ast.walk(node.value))
+    if last_name(node.key) != target.id or is_nested:
+        return None
+    values = [_with_constant(node.value, target.id, name) for name in names]
+    spelled = ast.copy_location(ast.Dict(list(names), values), node)
+    for part in (spelled, *values):
+        part._torchmp_up = node  # type: ignore[attr-defined]
+    return spelled
+
+
+def _with_constant(node: ast.expr, name: str, constant: ast.expr) -> ast.expr:
+    """A copy of an expression with a constant for a variable."""
+    if isinstance(node, ast.Name) and node.id == name:
+        return ast.copy_location(ast.Constant(constant.value), node)  # type: ignore[attr-defined]
+    made: ast.expr = ast.copy_location(type(node)(), node)
+    for field, value in ast.iter_fields(node):
+        parts = [_copied(part, name, constant, made) for part in (value if isinstance(value, list) else [value])]
+        setattr(made, field, parts if isinstance(value, list) else parts[0])
+    return made
+
+
+def _copied(part: object, name: str, constant: ast.expr, holder: ast.AST) -> object:
+    if not isinstance(part, ast.expr | ast.keyword):
+        return part
+    made: Any = _with_constant(part, name, constant)  # type: ignore[arg-type]
+    made._torchmp_up = holder
+    return made
 
 
 def _constant(evaluator: Evaluator, node: ast.Constant, frame: Frame) -> Iterator[Value]:

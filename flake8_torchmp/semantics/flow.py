@@ -135,6 +135,8 @@ def _compared(subject: ast.expr, pattern: Any) -> ast.Compare | None:
 def _as_comparison(subject: ast.expr, pattern: ast.pattern) -> ast.Compare | None:
     if isinstance(pattern, ast.MatchValue):
         return ast.Compare(subject, [ast.Eq()], [pattern.value])
+    if isinstance(pattern, ast.MatchSingleton):
+        return ast.Compare(subject, [ast.Is()], [ast.Constant(pattern.value)])
     if isinstance(pattern, ast.MatchOr):
         values = [choice.value for choice in pattern.patterns if isinstance(choice, ast.MatchValue)]
         if len(values) == len(pattern.patterns):
