@@ -239,7 +239,8 @@ def _is_instance(value: Value, classes: frozenset[str]) -> bool | None:
         return None
     if own & classes:
         return True
-    return False if classes <= _KNOWN or isinstance(value, Function) else None
+    is_no_function = isinstance(value, Function) and all(name[:1].isupper() for name in classes)
+    return False if classes <= _KNOWN or is_no_function else None
 
 
 def _kind(value: Value) -> str:
