@@ -16,7 +16,7 @@ from flake8_torchmp.semantics.scopes import Change, Place, Scope
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Unknown
 
 from . import apis
-from .datasets import LOOKING
+from .datasets import LOOKING, stays_in_its_function
 from .ecosystem import has_no_workers
 from .openers import CLOSERS
 from .workers import Workers
@@ -167,6 +167,7 @@ class Lifetimes:
                         and around is module.scope_of(arguments.call).enclosing_function()
                         and not self._comes_after_loader(use, module, around, name)
                         and not self._stays_in_parent(name, module, around)
+                        and not stays_in_its_function(read, module)
                     ):
                         return True
         return False
