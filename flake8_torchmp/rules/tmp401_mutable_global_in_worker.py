@@ -137,6 +137,8 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             mutation = _changed_in_parent(model.state.seen_by(node, worker.scope.module, variable), model)
             if mutation is not None and model.state.is_set_by(variable, worker, model.workers):
                 continue
+            if mutation is not None and model.state.is_entered_by(variable, model.workers):
+                continue
             if mutation is not None:
                 yield _stale(node, variable, mutation, worker, model)
             elif worker.methods - {"fork"} and model.random_globals.is_drawn(variable):
