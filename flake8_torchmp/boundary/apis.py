@@ -193,8 +193,12 @@ HOLDERS = frozenset(
 """Functions whose result keeps what they were given; a class (capital letter) is taken to keep its arguments."""
 NOT_HOLDERS = frozenset(
     "threading.Thread torch.Tensor torch.LongTensor torch.FloatTensor pathlib.Path pandas.DataFrame pandas.Series "
-    "collections.Counter random.Random".split()
+    "collections.Counter random.Random gym.vector.utils.CloudpickleWrapper gymnasium.vector.utils.CloudpickleWrapper "
+    "gym.vector.utils.misc.CloudpickleWrapper gymnasium.vector.utils.misc.CloudpickleWrapper "
+    "stable_baselines3.common.vec_env.base_vec_env.CloudpickleWrapper "
+    "baselines.common.vec_env.CloudpickleWrapper baselines.common.vec_env.vec_env.CloudpickleWrapper".split()
 )
+"""And what copies it, or pickles it by a serializer that knows lambdas."""
 COPYING = ("pandas.",)
 """Libraries whose objects copy what is assigned to their attributes and elements: a column made by `map` is a list."""
 PIPELINES = ("webdataset.", "torchdata.", "torch.utils.data.datapipes.", "torch.utils.data.IterDataPipe")

@@ -9,7 +9,7 @@ from typing import Any
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import last_name, up
+from flake8_torchmp.semantics.nodes import is_none, last_name, up
 from flake8_torchmp.semantics.values import Class
 
 from . import apis
@@ -102,8 +102,11 @@ def stays_in_its_function(load: ast.expr, module: Module) -> bool:
     scope = module.scope_of(load).enclosing_function()
     bindings = list(scope.bindings.get(load.id, ())) if scope is not None and isinstance(load, ast.Name) else []
     return (
-        bool(bindings)
-        and all(binding.kind == "assign" and isinstance(binding.value, ast.Call) for binding in bindings)
+        any(isinstance(binding.value, ast.Call) for binding in bindings)
+        and all(
+            b.kind == "assign" and (isinstance(b.value, ast.Call) or (b.value is not None and is_none(b.value)))
+            for b in bindings
+        )
         and all(
             _only_works_with(other)
             for other in module.loads(bindings[0].name)
@@ -116,6 +119,8 @@ def _only_works_with(load: ast.AST) -> bool:
     holder: Any = up(load)
     if isinstance(holder, ast.Attribute | ast.Subscript):
         return holder.value is load
+    if isinstance(holder, ast.Compare):
+        return True  # `dataset is None`
     if isinstance(holder, ast.Call):
         return isinstance(holder.func, ast.Name) and holder.func.id in LOOKING
     return isinstance(holder, ast.For | ast.comprehension) and holder.iter is load

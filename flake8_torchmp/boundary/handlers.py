@@ -86,6 +86,8 @@ def _is_thought_of(handler: ast.ExceptHandler, around: ast.Try, scope: Scope) ->
         courtesies.is_usual(handler, around)
         or (isinstance(handler.body[-1], ast.Continue) and all(map(courtesies.only_draws, around.body)))
         or courtesies.only_reports(around.body, handler.body)
+        or courtesies.gives_what_was_asked_for(handler.body, around.body, scope)
+        or courtesies.is_done_again(handler.body, around.body)
         or courtesies.improves(around.body, handler.body, scope, _receivers(scope))
         or courtesies.gives_reason(handler, scope.module.lines)
     )

@@ -216,11 +216,13 @@ class KeptWorkers:
         node, module = change.node, change.module
         if _is_through_with(crossing, node, module):
             return False
-        making = self._places(crossing)
+        places = self._places(crossing)
+        making = [place for place, _ in places]
         function = module.scope_of(node).enclosing_function()
-        if module is crossing.module and function is module.scope_of(crossing.call).enclosing_function():
-            if position(node) < position(crossing.call):
-                return False
+        here = [place for place, m in places if m is module and m.scope_of(place).enclosing_function() is function]
+        if here and all(position(node) < position(place) for place in here):
+            return False
+        if crossing.call in here:
             return bool(_is_repeated(node, making)) or self._is_iterated_between(crossing, node)
         answers = [_is_repeated_on_the_way(node, frame, making) for frame in change.frames]
         if any(answers) or False in answers:
@@ -228,16 +230,16 @@ class KeptWorkers:
         by_loader = any(isinstance(n, ast.Attribute) and n.attr == "dataset" for n in ast.walk(node))
         return by_loader or (function is not None and _EPOCH_HOOK.fullmatch(function.name) is not None)
 
-    def _places(self, crossing: Crossing) -> list[ast.AST]:
+    def _places(self, crossing: Crossing) -> list[tuple[ast.AST, Module]]:
         """Where the loader is made: the call itself, and the calls of the functions around it."""
-        found: list[ast.AST] = [crossing.call]
+        found: list[tuple[ast.AST, Module]] = [(crossing.call, crossing.module)]
         if _is_made_once(crossing.call):
             return found
         pending = [(crossing.module.scope_of(crossing.call).enclosing_function(), 3)]
         while pending:
             function, depth = pending.pop()
             for arguments, _ in self.evaluator.callers.of(function) if function is not None and depth else ():
-                found.append(arguments.call)
+                found.append((arguments.call, arguments.frame.module))
                 outer = arguments.frame.module.scope_of(arguments.call).enclosing_function()
                 pending.append((outer, depth - 1))
         return found

@@ -16,7 +16,7 @@ from flake8_torchmp.semantics.scopes import Change, Place, Scope
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Unknown
 
 from . import apis
-from .datasets import LOOKING
+from .datasets import LOOKING, stays_in_its_function
 from .ecosystem import has_no_workers
 from .openers import CLOSERS
 from .workers import Workers
@@ -119,6 +119,26 @@ class Lifetimes:
         handed = self._handed_over(references, module)
         return bool(handed) and all(read is node or _excludes(node, read) for read in handed)
 
+    def runs_behind(self, method: Scope, depth: int = 3) -> bool:
+        """Whether a method is only handed over to workers, and called by methods of its class that are."""
+        codebase = self.evaluator.codebase
+        owner, name = method.enclosing_class(), method.name
+        found = False
+        for path in codebase.mentioning(name, method.module.path) if owner is not None else ():
+            module = codebase.module(path) if codebase.reads(path, name) else None
+            for node in module.read.get(name, ()) if module is not None else ():
+                assert module is not None
+                found = True
+                around = module.scope_of(node).enclosing_function()
+                if around is method or self._handed_over([node], module):
+                    continue
+                if self._is_left_to_workers(node, name, module):
+                    continue
+                is_own = around is not None and around.enclosing_class() is owner
+                if not is_own or depth == 0 or around is None or not self.runs_behind(around, depth - 1):
+                    return False
+        return found
+
     def handed_over_in(self, scope: Scope, receiver: str) -> list[ast.AST]:
         """The methods of an object that one of its own hands over: `mp.spawn(self.run, …)`."""
         module = scope.module
@@ -167,6 +187,7 @@ class Lifetimes:
                         and around is module.scope_of(arguments.call).enclosing_function()
                         and not self._comes_after_loader(use, module, around, name)
                         and not self._stays_in_parent(name, module, around)
+                        and not stays_in_its_function(read, module)
                     ):
                         return True
         return False

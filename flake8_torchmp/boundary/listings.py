@@ -507,8 +507,10 @@ def _part_of(target: ast.expr, part: int | None) -> ast.expr:
 
 
 def _is_sorted_there(load: ast.AST) -> bool:
-    """Whether a use puts the thing itself in order: `x.sort()`, `x = sorted(x)`."""
+    """Whether a use puts the thing itself in order, `x.sort()`, `x = sorted(x)`, or in none: `x = list(set(x))`."""
     parent: Any = up(load)
+    if _is_made_a_set(load):
+        return True
     if isinstance(parent, ast.Attribute) and parent.attr == "sort":
         return isinstance(up(parent), ast.Call)
     part = load
@@ -519,6 +521,17 @@ def _is_sorted_there(load: ast.AST) -> bool:
         statement: Any = up(parent)
         if isinstance(statement, ast.Assign):
             return any(dotted(target) == dotted(load) for target in statement.targets)
+    return False
+
+
+def _is_made_a_set(load: ast.AST) -> bool:
+    """`x = [*set(x)]`: whatever order x had is gone."""
+    is_set = False
+    for outer in ancestors(load):
+        is_set = is_set or isinstance(outer, ast.SetComp)
+        is_set = is_set or (isinstance(outer, ast.Call) and dotted(outer.func) in ("set", "frozenset"))
+        if isinstance(outer, ast.stmt):
+            return is_set and isinstance(outer, ast.Assign) and any(dotted(t) == dotted(load) for t in outer.targets)
     return False
 
 

@@ -116,13 +116,9 @@ class Model:
         self.loader_options = LoaderOptions(self.evaluator, self.crossings)
         self.openers = Openers(self.evaluator, settings.resource_openers)
         self.unpicklables = Unpicklables(self.evaluator, settings.unpicklable_types)
+        self.lifetimes = Lifetimes(self.evaluator, self.outline, self.workers)
         self.resources = Resources(
-            self.evaluator,
-            self.crossings,
-            self.datasets,
-            self.methods,
-            Lifetimes(self.evaluator, self.outline, self.workers),
-            self.openers,
+            self.evaluator, self.crossings, self.datasets, self.methods, self.lifetimes, self.openers
         )
         self.target_arguments = TargetArguments(self.evaluator, self.crossings)
         self.exceptions = Exceptions(self.evaluator, self.outline, self.workers)
@@ -156,7 +152,16 @@ class Model:
         for crossing in self.crossings.of(module):
             place = (crossing.source.node, crossing.source.frame.module, crossing.text)
             for hanging in crossing.hanging if crossing.has_workers else ():
+                if isinstance(hanging.value, Function) and self._is_made_behind(hanging.value):
+                    continue
                 yield HandedOver(hanging.value, hanging.way, place, crossing.api, crossing.methods)
+
+    def _is_made_behind(self, value: Function) -> bool:
+        """Whether a function is made in a method that runs in workers alone."""
+        around = value.scope.parent.enclosing_function() if value.scope.parent is not None else None
+        if around is None or around.enclosing_class() is None or around.name.startswith("__"):
+            return False
+        return self.lifetimes.runs_behind(around)
 
     def _by_datasets(self, module: Module) -> Iterator[HandedOver]:
         """What a dataset class itself keeps, though the loaders that the project shows are not given it."""

@@ -104,7 +104,8 @@ class ObjectState:
                 "fork" in worker.methods and change.kind != "attribute" and self._is_own_tensor(receiver, attribute)
             )
             is_bound = change.kind == "attribute" and isinstance(change.target, ast.Name)
-            is_copied = is_copied or (is_bound and _is_number(change.value))
+            is_property = classes.find_method(self.outline, receiver.cls, attribute) is not None
+            is_copied = is_copied or (is_bound and not is_property and _is_number(change.value))
             if is_copied and not self._is_done_once(change, worker.scope, receiver.cls):
                 for read, module in self.reads_in_parent(receiver.cls, attribute):
                     if is_bound or not (
@@ -306,6 +307,11 @@ class ObjectState:
 
     def is_plain(self, receiver: Instance, attribute: str) -> bool:
         """Whether an attribute holds what is copied to each process: numbers, texts, containers, arrays."""
+        method = classes.find_method(self.outline, receiver.cls, attribute)
+        if method is not None:  # a property holds what its setter stores
+            inner = {name for _, name in self.own_changes(method.scope)}
+            plain = (name for name in inner if classes.find_method(self.outline, receiver.cls, name) is None)
+            return any(self.is_plain(receiver, name) for name in plain)
         values = list(attributes.stored(self.outline, receiver, attribute, frozenset(("__getitem__", "__iter__"))))
         for cls in classes.project_classes(self.outline, receiver.cls):
             if attribute in classes.fields(self.outline, cls):

@@ -12,7 +12,7 @@ from flake8_torchmp.semantics.calls import is_class_method, parameters, receiver
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, conditions, facts
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, dotted, last_name, root_name, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, root_name, up
 from flake8_torchmp.semantics.scopes import Binding, Change, Scope
 from flake8_torchmp.semantics.values import (
     Instance,
@@ -129,6 +129,24 @@ class State:
             ):
                 return True
         return False
+
+    def is_entered_around(self, node: ast.AST, variable: Global) -> bool:
+        """Whether a place stands in a block that begins by changing the variable: `with task.start():`."""
+        changing = {id(mutation.node) for mutation in self.mutations.of(variable)}
+        return any(
+            isinstance(outer, ast.With | ast.AsyncWith)
+            and any(id(item.context_expr) in changing for item in outer.items)
+            for outer in ancestors(node)
+        )
+
+    def is_entered_by(self, variable: Global, workers: Workers) -> bool:
+        """Whether worker code itself has such a block: each process begins anew."""
+        return any(
+            isinstance(up(mutation.node), ast.withitem)
+            and (function := mutation.module.scope_of(mutation.node).enclosing_function()) is not None
+            and workers.runs(function)
+            for mutation in self.mutations.of(variable)
+        )
 
     def seen_by(self, read: ast.expr, module: Module, variable: Global) -> list[Mutation]:
         """The mutations of a variable that one read of it can show: `X.a` shows nothing of `X.b = 1`."""

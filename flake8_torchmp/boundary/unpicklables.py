@@ -122,7 +122,10 @@ class Unpicklables:
             return f"the module {value.name}"
         if isinstance(value, External):
             is_module = isinstance(up(value.node), ast.Import) or value.name in MODULES
-            return f"the module {value.name}" if is_module and isinstance(value.node, ast.alias) else ""
+            is_module = is_module and isinstance(value.node, ast.alias)
+            asked = value.node.func if isinstance(value.node, ast.Call) else None
+            is_module = is_module or (asked is not None and last_name(asked) == "import_module")
+            return f"the module {value.name}" if is_module else ""
         if isinstance(value, Unknown) and isinstance(node, ast.Call) and last_name(node.func) in ("iterdir", "rglob"):
             function = node.func
             if module is not None and isinstance(function, ast.Attribute):

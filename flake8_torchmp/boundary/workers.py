@@ -283,7 +283,7 @@ class Workers:
         for cls in self.crossings.process_classes(module):
             run = classes.find_method(self.outline, cls, "run")
             if run is not None:
-                text, methods = f"{cls.scope.name}.run", self.methods.of_program(module)
+                text, (methods, _) = f"{cls.scope.name}.run", self.crossings.process_methods(cls, module)
                 yield Root(run, Instance(cls, None), "process", text, methods, self.daemons.of_class(cls))
         for cls in self.datasets.of(module):
             if not self.datasets.are_used_in_parent_alone(cls):

@@ -137,6 +137,8 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             mutation = _changed_in_parent(model.state.seen_by(node, worker.scope.module, variable), model)
             if mutation is not None and model.state.is_set_by(variable, worker, model.workers):
                 continue
+            if mutation is not None and model.state.is_entered_by(variable, model.workers):
+                continue
             if mutation is not None:
                 yield _stale(node, variable, mutation, worker, model)
             elif worker.methods - {"fork"} and model.random_globals.is_drawn(variable):
@@ -155,7 +157,7 @@ def _is_state(node: ast.expr, variable: Global, model: Model) -> bool:
 def _changed_in_parent(mutations: list[Mutation], model: Model) -> Mutation | None:
     """The first change that only the parent sees; None where workers set it for themselves."""
     found = None
-    phases = [model.state.phase(mutation.node, mutation.module) for mutation in mutations]
+    phases = [_phase(mutation, model) for mutation in mutations]
     for mutation, phase in zip(mutations, phases, strict=True) if "parent" in phases else ():
         function = mutation.module.scope_of(mutation.node).enclosing_function()
         if function is not None and model.workers.runs(function):
@@ -165,6 +167,21 @@ def _changed_in_parent(mutations: list[Mutation], model: Model) -> Mutation | No
         if found is None and phase == "parent" and not model.aftermath.is_without_workers(*mutation[:2]):
             found = mutation
     return found
+
+
+def _phase(mutation: Mutation, model: Model) -> str:
+    """When a change comes; a function that then starts workers itself runs in the parent, whoever calls it."""
+    phase = model.state.phase(mutation.node, mutation.module)
+    function = mutation.module.scope_of(mutation.node).enclosing_function()
+    if phase != "unknown" or function is None:
+        return phase
+    starts = [
+        crossing.call
+        for crossing in model.crossings.of(mutation.module)
+        if crossing.module is mutation.module
+        and crossing.module.scope_of(crossing.call).enclosing_function() is function
+    ]
+    return "parent" if any(position(call) > position(mutation.node) for call in starts) else phase
 
 
 def _stale(node: ast.expr, variable: Global, mutation: Mutation, worker: WorkerFunction, model: Model) -> Finding:

@@ -132,6 +132,8 @@ def _is_own(node: ast.AST, variable: Global, worker: WorkerFunction, model: Mode
     """Whether each process sets its copy for itself: by a setter that the parent calls as well, or as a whole."""
     if model.state.is_set_by(variable, worker, model.workers) or _is_bound_before(node, variable, worker):
         return True
+    if model.state.is_entered_around(node, variable):
+        return True  # what a context manager sets it takes back
     binding = next((item for item in variable.bindings if item.node is node), None)
     if binding is None or binding.kind != "assign" or binding.value is None:
         return False

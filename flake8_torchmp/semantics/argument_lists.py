@@ -21,11 +21,13 @@ class ArgumentLists:
         self._derived: dict[tuple[int, int], tuple[Arguments, Arguments, Arguments]] = {}
 
     def of(self, call: ast.AST, frame: Frame) -> Arguments:
-        """The arguments of a call (or of class keywords), spread out."""
+        """The arguments of a call (or of class keywords), spread out; of an operator its sides."""
         key = (id(call), id(frame))
         known = self._given.get(key)
         if known is not None:
             return known
+        if isinstance(call, ast.BinOp | ast.AugAssign):
+            return self.operands(call, frame)
         if not self._evaluator.callers.is_deferred(call):
             assert isinstance(call, ast.Call)
             if not _is_spread(call):

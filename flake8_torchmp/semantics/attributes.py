@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import changes, classes, looped, settled
 from .calls import Arguments, Frame, has_receiver, is_class_method, is_property, is_static, receiver_name
 from .flow import conditions
 from .module import Module
-from .nodes import FUNCTIONS, dotted
+from .nodes import FUNCTIONS, ancestors, dotted, last_name, up
 from .scopes import Change, Scope
 from .values import (
     INSIDE,
@@ -79,6 +79,35 @@ def poured(evaluator: Evaluator, instance: Instance) -> Iterator[Value]:
             frame = store_frame(evaluator, instance, cls, method)
             inner = evaluator.frame_in(cls.scope.module.scope_of(expression), frame)
             yield from evaluator.values(expression, inner)
+
+
+def _poured_under(evaluator: Evaluator, instance: Instance, name: str) -> Iterator[Value]:
+    """What an object is made with under a name: `for key, value in kwargs.items(): setattr(self, key, value)`."""
+    for cls in classes.project_classes(evaluator, instance.cls) if instance.arguments is not None else ():
+        for expression, method in _poured(cls):
+            given = _mapping_poured(expression) if method.name == "__init__" else None
+            if given is None:
+                continue
+            for value in evaluator.values(given, store_frame(evaluator, instance, cls, method)):
+                for key, source in evaluator.items(value) if isinstance(value, Collection) else ():
+                    if key == name:
+                        yield from evaluator.of(source)
+
+
+def _mapping_poured(expression: ast.expr) -> ast.Name | None:
+    """`kwargs`, whose entries are put on an object."""
+    call: Any = up(expression)
+    if isinstance(call, ast.keyword):
+        call = up(call)
+    if last_name(call.func) != "setattr":
+        return expression if isinstance(expression, ast.Name) else None
+    for loop in ancestors(call):
+        pair = loop.target.elts if isinstance(loop, ast.For) and isinstance(loop.target, ast.Tuple) else []
+        if pair and [dotted(part) for part in pair] == [dotted(part) for part in call.args[1:]]:
+            items: Any = getattr(loop, "iter", None)
+            mapping = getattr(getattr(items, "func", None), "value", None)
+            return mapping if isinstance(mapping, ast.Name) and items.func.attr == "items" else None
+    return None
 
 
 def _poured(cls: Class) -> list[tuple[ast.expr, Scope]]:
@@ -335,6 +364,7 @@ def attribute(evaluator: Evaluator, base: Value, name: str) -> Iterator[Value]:
         elif found:
             found += _given_at_first(evaluator, base, name)
         found = found or _filled_later(evaluator, base, name, list(field(evaluator, base, name)))
+        found = found or list(_poured_under(evaluator, base, name))
         yield from found
         if found or placed:
             return

@@ -21,6 +21,7 @@ from .values import (
     Instance,
     Member,
     Method,
+    ModuleValue,
     Partial,
     Result,
     Source,
@@ -93,6 +94,8 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
         yield _super(evaluator, arguments)
     elif name == "builtins.getattr":
         yield from _getattr(evaluator, arguments)
+    elif isinstance(callee, External) and name == "importlib.import_module" and len(arguments.positional) == 1:
+        yield from _imported(evaluator, callee, arguments)
     elif name in SAME and arguments.positional:
         for value in evaluator.of(arguments.positional[-1]):
             if name in CACHES:
@@ -197,6 +200,18 @@ def _getattr(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
         else:
             for value in evaluator.of(base):
                 yield some_attribute(value) if isinstance(value, External) else UNKNOWN
+
+
+def _imported(evaluator: Evaluator, callee: External, arguments: Arguments) -> Iterator[Value]:
+    """`importlib.import_module("h5py")`"""
+    module = arguments.frame.module
+    for value in evaluator.of(arguments.positional[0]):
+        name = value.value if isinstance(value, Constant) else None
+        if not isinstance(name, str) or name.startswith("."):
+            yield Result(callee, arguments)
+            continue
+        found = evaluator.codebase.find(name, module.path)
+        yield ModuleValue(name, found[1]) if found is not None else External(name, arguments.call, module)
 
 
 def some_attribute(library: External) -> External:

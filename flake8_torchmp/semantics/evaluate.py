@@ -115,9 +115,11 @@ class Evaluator(Answers):
         if not scope.is_function or depth == 0:
             return [open_frame]
         found: list[Frame] = []
-        for arguments, receiver in self.callers.of(scope):
+        callers = self.callers.of(scope)
+        for index, (arguments, receiver) in enumerate(callers):
+            share = -((len(found) - most) // (len(callers) - index))  # one that is called a lot must not hide the rest
             is_known = arguments.frame.arguments is not None
-            for outer in [arguments.frame] if is_known else self.contexts(arguments.frame.scope, depth - 1, most):
+            for outer in [arguments.frame] if is_known else self.contexts(arguments.frame.scope, depth - 1, share):
                 if outer.depth + 1 >= DEEPEST_CALL or self._is_running(scope, outer):
                     continue
                 inner = self._arguments_in(outer, arguments)

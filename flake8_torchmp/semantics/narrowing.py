@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeGuard
 
 from .calls import receiver_name
@@ -132,8 +132,8 @@ def passed_tests(name: str, use: ast.AST, scope: Scope) -> list[Passed]:
     if key not in module.memo:
         passed: list[Passed] = []
         if is_tested:
-            asked = [fact for condition in conditions(use) for fact in facts(condition)]
-            passed += [Passed(f.test, f.holds, name, None) for f in asked if _classes_asked_for(f.test, name)]
+            asked = [fact for condition in conditions(use) for fact in _spelled_out(condition, scope)]
+            passed += [Passed(f.test, f.holds, name, None) for f in asked if _asks_for_kind(f.test, name)]
         if is_rebound:
             ifs = (statement for statement in earlier(use) if isinstance(statement, ast.If))
             passed += [Passed(item.test, False, name, item) for item in ifs if _sets(item.body, name)]
@@ -142,10 +142,29 @@ def passed_tests(name: str, use: ast.AST, scope: Scope) -> list[Passed]:
     return known
 
 
+def _spelled_out(condition: Condition, scope: Scope) -> Iterator[Condition]:
+    """What holds, where a test is kept in a variable, too: `is_factory = callable(optimizer)`."""
+    for fact in facts(condition):
+        bindings = scope.bindings.get(fact.test.id, []) if isinstance(fact.test, ast.Name) else []
+        kept = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        yield from facts(Condition(kept, fact.holds)) if isinstance(kept, ast.Call | ast.BoolOp) else (fact,)
+
+
+def _asks_for_kind(test: ast.expr, name: str) -> bool:
+    """Whether a test, or a part of it, asks what a variable is an instance of, or whether it can be called."""
+    parts = test.values if isinstance(test, ast.BoolOp) else [test]
+    bare = [part.operand if isinstance(part, ast.UnaryOp) else part for part in parts]
+    return any(_classes_asked_for(part, name) or _asks_if_callable(part, name) for part in bare)
+
+
+def _asks_if_callable(test: ast.expr, name: str) -> bool:
+    return isinstance(test, ast.Call) and dotted(test.func) == "callable" and [dotted(a) for a in test.args] == [name]
+
+
 def _names_of_known_type(scope: Scope) -> set[str]:
-    """The variables of which a scope asks what they are instances of."""
+    """The variables of which a scope asks what they are instances of, or whether they can be called."""
     module = scope.module
-    calls = module.calls.get("isinstance")
+    calls = [call for function in ("isinstance", "callable") for call in module.calls.get(function, ())]
     if not calls:
         return _NONE
     key = ("types tested", scope.node)
@@ -161,6 +180,13 @@ def _truth_for(test: ast.expr, name: str, value: Value) -> bool | None:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = _truth_for(test.operand, name, value)
         return None if inner is None else not inner
+    if isinstance(test, ast.BoolOp):
+        parts = {_truth_for(part, name, value) for part in test.values}
+        decides = isinstance(test.op, ast.Or)
+        return decides if decides in parts else None if None in parts else not decides
+    if _asks_if_callable(test, name):
+        kind = "function" if isinstance(value, Class | Method) else _kind(value)
+        return kind == "function" if kind else None
     classes = _classes_asked_for(test, name)
     if classes:
         return _is_instance(value, frozenset(classes))
@@ -213,7 +239,8 @@ def _is_instance(value: Value, classes: frozenset[str]) -> bool | None:
         return None
     if own & classes:
         return True
-    return False if classes <= _KNOWN else None
+    is_no_function = isinstance(value, Function) and all(name[:1].isupper() for name in classes)
+    return False if classes <= _KNOWN or is_no_function else None
 
 
 def _kind(value: Value) -> str:
