@@ -417,10 +417,35 @@ def truth_of(value: Value) -> bool | None:
 
 def as_element(value: Value, holder: Value, key: object = None) -> Value:
     """An element of a collection with what is put on it there: `for part in parts: part.transform = f`."""
-    for additions in holder.additions if isinstance(value, Instance | Result | Member) else ():
+    for additions in holder.additions if isinstance(value, Instance | Result | Member | Collection) else ():
         own = additions.of_element(key)
         value = value.with_additions(own) if own is not None else value
     return value
+
+
+class _OfElements:
+    """What is put on the elements of a collection, for another one that has them too."""
+
+    __slots__ = ("_additions",)
+
+    def __init__(self, additions: Additions) -> None:
+        self._additions = additions
+
+    def attributes(self, name: str = "") -> Iterator[Extra]:  # noqa: ARG002
+        return iter(())
+
+    def items(self) -> Iterator[Extra]:
+        return iter(())
+
+    def of_element(self, key: object) -> Additions | None:  # noqa: ARG002 - its keys are others
+        return self._additions.of_element(None)
+
+
+def with_same_elements(made: Collection, holders: Iterable[Value]) -> Collection:
+    """A collection that was made of the elements of others."""
+    found = [additions for holder in holders for additions in holder.additions]
+    made.additions = tuple(_OfElements(a) for a in found if a.of_element(None) is not None)
+    return made
 
 
 def along(value: Value, holder: Value, key: object = None) -> Value:
