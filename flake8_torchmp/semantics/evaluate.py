@@ -122,7 +122,7 @@ class Evaluator(Answers):
                     continue
                 inner = self._arguments_in(outer, arguments)
                 function_closure = outer.of(scope.parent) if scope.parent is not None else None
-                if isinstance(arguments.call, ast.Call) and outer is not arguments.frame:
+                if isinstance(arguments.call, ast.Call | ast.Attribute) and outer is not arguments.frame:
                     receiver = self.callers.receiver(arguments.call, scope, outer) or receiver
                 found.append(self.frame(scope, inner, function_closure or open_frame.closure, receiver))
             if len(found) >= most:
@@ -135,6 +135,8 @@ class Evaluator(Answers):
         """The arguments of a call as another frame of its function has them."""
         if outer is arguments.frame:
             return arguments
+        if isinstance(arguments.call, ast.Attribute) and not self.callers.is_deferred(arguments.call):
+            return self.argument_lists.no_arguments(arguments.call, outer)
         inner = self.arguments(arguments.call, outer)
         has_object = len(arguments.positional) < len(self.arguments(arguments.call, arguments.frame).positional)
         return self.argument_lists.without_first(inner) if has_object else inner  # of `Base.__init__(self, x)`
@@ -543,7 +545,7 @@ class Evaluator(Answers):
                         yield Constant(key, source.node, source.frame.module) if key is not None else UNKNOWN
                     else:
                         yield from (along(inner, value) for inner in self.of(source))
-                if not seen or not value.complete:
+                if not seen or not (value.complete or isinstance(value.node, COMPREHENSIONS)):
                     yield UNKNOWN
             elif isinstance(value, Result):
                 yield from builtin.iterated(self, value)
