@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.answers import keep_empty
-from flake8_torchmp.semantics.calls import Arguments, Frame, is_property
+from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition
 from flake8_torchmp.semantics.module import Module
@@ -146,7 +146,7 @@ class Timeline:
             callers = [
                 arguments.frame.scope
                 for arguments, _ in self.evaluator.callers.of(function)
-                if isinstance(arguments.call, ast.Call) or is_property(function.node)
+                if isinstance(arguments.call, ast.Call)
             ]
             owner = function.enclosing_class()
             makers: list[Scope] = []

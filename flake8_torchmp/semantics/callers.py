@@ -27,6 +27,8 @@ MOST_MODULES = 80
 """A name that more modules mention says nothing about its callers: they are not looked for."""
 MOST_DECORATED = 12
 """What a larger table holds says nothing of any one of its entries."""
+MOST_READ = 40
+"""Where an attribute of a property's name is read more often, the first places say whose it is."""
 IN_PLACE = {f"__i{name[2:]}": operator for operator, name in OPERATORS.items()}
 UNSEEN = ast.expr()
 """An argument that only the callee's caller knows."""
@@ -112,9 +114,11 @@ class Callers:
 
     def _reading(self, scope: Scope) -> Iterator[tuple[Arguments, Value | None]]:
         """`self.loader`, which runs the property of that name."""
+        asked = 0
         for module in self._modules(scope.name, scope.module, "given"):
             for load in module.loads(scope.name):
-                if not isinstance(load, ast.Attribute):
+                asked += 1
+                if not isinstance(load, ast.Attribute) or asked > MOST_READ:
                     continue
                 frame = self.evaluator.frame_at(load, module)
                 receiver = self.receiver(load, scope, frame)

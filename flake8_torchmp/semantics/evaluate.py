@@ -124,19 +124,21 @@ class Evaluator(Answers):
                 function_closure = outer.of(scope.parent) if scope.parent is not None else None
                 if isinstance(arguments.call, ast.Call | ast.Attribute) and outer is not arguments.frame:
                     receiver = self.callers.receiver(arguments.call, scope, outer) or receiver
-                found.append(self.frame(scope, inner, function_closure or open_frame.closure, receiver))
+                made = self.frame(scope, inner, function_closure or open_frame.closure, receiver)
+                if made not in found:
+                    found.append(made)
             if len(found) >= most:
                 break
         if found:
             return found[:most]
         return self._by_construction(scope, open_frame)[:most]
 
-    def _arguments_in(self, outer: Frame, arguments: Arguments) -> Arguments:
-        """The arguments of a call as another frame of its function has them."""
+    def _arguments_in(self, outer: Frame, arguments: Arguments) -> Arguments | None:
+        """The arguments of a call as another frame of its function has them; reading a property has none."""
+        if isinstance(arguments.call, ast.Attribute) and not self.callers.is_deferred(arguments.call):
+            return None
         if outer is arguments.frame:
             return arguments
-        if isinstance(arguments.call, ast.Attribute) and not self.callers.is_deferred(arguments.call):
-            return self.argument_lists.no_arguments(arguments.call, outer)
         inner = self.arguments(arguments.call, outer)
         has_object = len(arguments.positional) < len(self.arguments(arguments.call, arguments.frame).positional)
         return self.argument_lists.without_first(inner) if has_object else inner  # of `Base.__init__(self, x)`
