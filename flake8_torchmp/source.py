@@ -16,6 +16,10 @@ _COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK = re.compile(rb"[ \t\f]*(?:[#\r\n]|$)")
 
 
+PROJECT_MARKS = frozenset((".git", "pyproject.toml", "setup.cfg"))
+"""Where one of these lies, a project begins."""
+
+
 class Words:
     """A pattern of which one of some literals is always a part: to look for those first is much quicker."""
 

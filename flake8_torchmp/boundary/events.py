@@ -75,6 +75,8 @@ class AllEvents(Watch):
         return self._reach.is_run_by(path)
 
     def may_count(self, node: ast.AST, module: Module) -> bool:
+        if isinstance(node, ast.Attribute):
+            return self.starts.possible.may_be_property(node) and self.starts.possible.may_run_property(node, module)
         if self.starts.possible.may_matter(node, module):
             return True
         frame = self.outline.frame_at(node, module)

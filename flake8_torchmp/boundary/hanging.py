@@ -39,6 +39,9 @@ MOST_STEPS = 500
 _ITERATORS = frozenset(f"builtins.{name}" for name in "map filter zip enumerate iter reversed".split())
 
 
+_TEXTS = frozenset("__name__ __qualname__ __module__ __doc__ __file__".split())
+
+
 class Hanging(NamedTuple):
     """Something that crosses because it hangs on what was handed over."""
 
@@ -79,6 +82,11 @@ class Hangings:
 
     def _held(self, value: Value) -> Iterator[tuple[Value, str]]:
         """What a value holds, so that pickling it pickles that too."""
+        for additions in value.additions if isinstance(value, Result) and not _copies(value) else ():
+            inner_additions = additions.of_element(None)
+            for extra in inner_additions.items() if inner_additions is not None else ():  # `groups[name].append(f)`
+                for inner in self.evaluator.of(extra.source):
+                    yield inner, "[…]"
         for extra in () if isinstance(value, Collection | Instance) or _copies(value) else value.extras:
             if extra.kind in ("attribute", "entry", "element"):
                 for inner in self.evaluator.of(extra.source):
@@ -95,6 +103,8 @@ class Hangings:
         elif isinstance(value, Member):
             if value.name in ("value", "[…]") and isinstance(value.owner, Result) and _is_shared(value.owner):
                 return  # the number in a Value
+            if value.name in _TEXTS:
+                return
             if value.name == "[…]" and qualified(value.owner) == "collections.defaultdict()":
                 for extra in value.owner.added_items():  # an entry knows nothing of the dict's factory
                     for inner in self.evaluator.of(extra.source):

@@ -126,7 +126,9 @@ class Holdings:
                 yield held._replace(value=item, way=(*item.way, *held.way))
 
     def _given(self, made: Result) -> list[Value]:
-        return [value for _, source in made.arguments.all() for value in self.evaluator.of(source)]
+        is_of_torch = made.name.startswith("torch.utils.data.")  # what draws from a generator where it is
+        given = [source for name, source in made.arguments.all() if not (is_of_torch and name == "generator")]
+        return [value for source in given for value in self.evaluator.of(source)]
 
     def _of_instance(self, held: Holding, value: Instance) -> Iterator[Holding]:
         drops = Drops(self.evaluator, value)

@@ -12,7 +12,7 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.answers import keep_empty
 from flake8_torchmp.semantics.codebase import Codebase
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.module import Module, is_reference
 from flake8_torchmp.semantics.nodes import DEFINITIONS, ancestors
 from flake8_torchmp.semantics.program_order import imported_files
 from flake8_torchmp.semantics.values import Class, Function, Hop, Instance, Value
@@ -247,6 +247,8 @@ class Model:
         value = handed.value
         way = value.cls.way if isinstance(value, Instance) else handed.way
         for hop in way:
+            if is_reference(hop.node):
+                break  # a decorator gets it right there
             if isinstance(hop.node, ast.Name | ast.Attribute):
                 return hop.node, hop.module
         return definition.node, definition.scope.module

@@ -136,13 +136,28 @@ class PossibleStarts:
         overrides = self._overrides(node.func, around) if around is not None else []
         return any(self.can_start(scope) for scope in overrides)
 
+    def may_be_iterated(self, expression: ast.expr, module: Module) -> bool:
+        """Whether iterating an expression may start processes: a loader's, or those of an object or generator."""
+        return self.iterations.may_give_loader(expression, module) or self._may_start_by_iterating(expression, module)
+
     def _may_start_by_iterating(self, expression: ast.expr, module: Module) -> bool:
         """Whether an expression gives an object of the project that may start processes when it is iterated."""
         if not may_be_loader(expression):
             return False
         values = self.outline.values(expression, self.outline.frame_at(expression, module))
-        methods = [self.method(value, "__iter__") for value in values]
-        return any(method and self.can_start(method.scope) for method in methods)
+        return any(self.can_start(run.scope) for value in values for run in self.run_by_iterating(value, self.outline))
+
+    def run_by_iterating(self, value: Value, evaluator: Evaluator) -> list[Frame]:
+        """What of the project runs when a value is iterated: its `__iter__`, or a generator that was made before."""
+        if isinstance(value, Result) and isinstance(value.callee, Function | Method):
+            frame = evaluator.enter(value.callee, value.arguments)
+            return [frame] if frame is not None else []
+        method = self.method(value, "__iter__")
+        if method is None:
+            return []
+        frame = evaluator.frame(method.scope, None, method.closure, value)
+        given = [inner for inner in evaluator.returned(frame) if isinstance(inner, Result)]
+        return [frame, *(run for inner in given for run in self.run_by_iterating(inner, evaluator))]
 
     def _may_count(self, callee: ast.expr, module: Module) -> bool:
         """Whether a call may start processes, iterate a loader, or run something of the project, going by names."""
@@ -215,6 +230,8 @@ class PossibleStarts:
                         return "starts", []
                     if self.iterations.may_be_consumed(callee, node, scope.module):
                         found = "iterates"
+                    elif isinstance(callee, External) and callee.name in CONSUMING:
+                        called += self._generators_in(node.args, scope.module)
                     for run in (callee, *self.run_by(callee, node, inner, self.outline)):
                         function = self.function_of(run)
                         if function is not None:
@@ -236,7 +253,18 @@ class PossibleStarts:
                 is_unpacking = isinstance(node, ast.Assign)
                 iterates = self.iterations.may_be_unpacked if is_unpacking else self.iterations.may_be_by
                 found = "iterates" if iterates(node, scope.module) else ""
+                called += self._generators_in(iterated(node), scope.module)
         return found, called
+
+    def _generators_in(self, expressions: list[ast.expr], module: Module) -> list[Scope]:
+        """The generators of the project that were made before, and that are iterated now."""
+        return [
+            value.callee.scope if isinstance(value.callee, Function) else value.callee.function.scope
+            for expression in expressions
+            if isinstance(expression, ast.Name | ast.Attribute | ast.Subscript)
+            for value in self.outline.values(expression, self.outline.frame_at(expression, module))
+            if isinstance(value, Result) and isinstance(value.callee, Function | Method)
+        ]
 
     def _overrides(self, callee: ast.expr, scope: Scope) -> list[Scope]:
         """The methods that `self.run()` may call where subclasses have their own, going by the name."""
@@ -330,17 +358,26 @@ def _is_parameter(callee: ast.expr, scope: Scope) -> bool:
     return any(binding.kind == "parameter" for binding in bindings)
 
 
+_HOLDERS = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Return)
+
+
 def is_put_aside(evaluator: Evaluator, node: ast.Call | ast.GeneratorExp, module: Module) -> bool:
-    """Whether a call's result is kept under a name that is not read there: a generator runs when iterated."""
+    """Whether a call's result is kept, and not read there under a name: a generator runs when iterated."""
     statement = up(node)
-    if not isinstance(statement, ast.Assign):
-        return isinstance(statement, ast.Expr)
+    if isinstance(statement, ast.Assign):
+        return all(_is_read_later(evaluator, target, node, module) for target in statement.targets)
+    call = up(statement) if isinstance(statement, ast.keyword) else statement
+    if isinstance(call, ast.Call) and call.func is not node:  # a function that iterates it is looked into
+        callees = evaluator.values(call.func, evaluator.frame_at(call, module))
+        return all(isinstance(callee, Function | Method | Class) for callee in callees)
+    return isinstance(statement, (ast.Expr, *_HOLDERS))
+
+
+def _is_read_later(evaluator: Evaluator, target: ast.expr, node: ast.AST, module: Module) -> bool:
+    if isinstance(target, ast.Attribute | ast.Subscript):
+        return True
     around = module.scope_of(node).enclosing_function()
-    return all(
-        isinstance(target, ast.Name)
-        and all(
-            module.scope_of(load).enclosing_function() is not around or is_guarded(evaluator, load, module)
-            for load in module.loads(target.id)
-        )
-        for target in statement.targets
+    return isinstance(target, ast.Name) and all(
+        module.scope_of(load).enclosing_function() is not around or is_guarded(evaluator, load, module)
+        for load in module.loads(target.id)
     )

@@ -185,7 +185,7 @@ class Starts:
         return Start(node, frame.module, "a manager starts", methods, self.methods.is_default_context(context))
 
     def _iterates(self, expression: ast.expr, frame: Frame, depth: int = DEEPEST) -> Start | None:
-        if not self.iterations.may_give_loader(expression, frame.module):
+        if not self.possible.may_be_iterated(expression, frame.module):
             return None
         if isinstance(expression, ast.IfExp):
             branches = (expression.body, expression.orelse)
@@ -195,9 +195,8 @@ class Starts:
             loader = self.iterations.loader_in(value)
             if loader is not None:
                 return self._loader_start(loader, expression, frame)
-            method = self.possible.method(value, "__iter__") if depth < DEEPEST else None
-            if method is not None and self.possible.can_start(method.scope):
-                start = self.inside(self.evaluator.frame(method.scope, None, method.closure, value), depth + 1)
+            for run in self.possible.run_by_iterating(value, self.evaluator) if depth < DEEPEST else ():
+                start = self.inside(run, depth + 1) if self.possible.can_start(run.scope) else None
                 if start is not None:
                     return start
         return None

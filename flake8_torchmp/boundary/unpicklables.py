@@ -96,6 +96,8 @@ UNPICKLABLES: dict[str, str] = {
     "fasttext.load_model": "a fasttext model",
     **dict.fromkeys("lxml.etree.parse lxml.etree.fromstring lxml.etree.HTML".split(), "an lxml tree"),
 }
+LOST_AT_START = dict.fromkeys(("torch.Generator", "torch.Generator().manual_seed"), "a torch.Generator")
+"""What tasks may carry, but no starting process: its state is in memory that the parent gives back too early."""
 _ENTRIES = "a directory's entry"
 LISTINGS = (".iterdir", ".glob", ".rglob")
 MODULES = frozenset(
@@ -109,6 +111,9 @@ class Unpicklables:
     def __init__(self, evaluator: Evaluator, further: tuple[str, ...]) -> None:
         self.evaluator = evaluator
         self.table = {**UNPICKLABLES, **{name: f"a {name.rpartition('.')[2]}" for name in further}}
+
+    def lost_at_start(self, value: Value) -> str:
+        return LOST_AT_START.get(value.name, "") if isinstance(value, Result) else ""
 
     def text_of(self, value: Value, node: ast.expr | None, module: Module | None) -> str:
         """What a value is that cannot be pickled, in words, or nothing. `node` is what was stored, if known."""

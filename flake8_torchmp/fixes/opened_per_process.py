@@ -344,6 +344,7 @@ class _Moving:
         start, end = self.document.span(node)
         parts: list[str] = []
         place = start
+        own = own | set(self._own_of(node))
         for item in self.document.nodes(node):
             if not isinstance(item, cst.Name) or not self._is_local(item) or item.value in own:
                 continue
@@ -361,6 +362,14 @@ class _Moving:
             parts += [self.document.text[place:first], text]
             place = last
         return "".join([*parts, self.document.text[place:end]])
+
+    def _own_of(self, expression: cst.CSTNode) -> Iterator[str]:
+        """The names that an expression binds for itself: `[open(name) for name in names]`."""
+        for node in self.document.nodes(expression):
+            if isinstance(node, cst.CompFor):
+                yield from self._bound(node.target)
+            elif isinstance(node, cst.Param):
+                yield node.name.value
 
     def _is_local(self, item: cst.Name) -> bool:
         if item.value not in self.locals:

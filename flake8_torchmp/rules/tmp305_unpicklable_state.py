@@ -9,6 +9,9 @@ dict, a `csv.reader`, the iterator of `os.scandir` or `Path.iterdir`, `threading
 running digest, a scripted module. An object that holds one cannot either, and a bound method takes its whole object
 along. Under fork nothing is pickled and the program runs.
 
+A `torch.Generator` is pickled, but its state is gone when a spawned process reads it ("unable to resize file"). Tasks
+may carry one.
+
 multiprocessing's own locks, queues and values are made to cross; so are a Manager's proxies, loggers, compiled
 patterns, iterators of lists, `zip`, `map` and `enumerate` of what can be pickled.
 
@@ -109,6 +112,9 @@ def unpicklable_state(module: Module, model: Model) -> Iterator[Finding]:
             continue
         holding = held.holding
         what = model.unpicklables.text_of(held.value, holding.node, holding.module)
+        fails = "cannot be pickled"
+        if not what and held.api.kind != "task":  # a task's is read while the parent waits
+            what, fails = model.unpicklables.lost_at_start(held.value), "does not arrive there"
         if not what or (what == "a process" and not _may_run(held)) or any(model.openers.handles(held.value)):
             continue
         node, place = _place(held)
@@ -119,7 +125,7 @@ def unpicklable_state(module: Module, model: Model) -> Iterator[Finding]:
             continue  # what is to be called is no module: something is taken out of it on the way
         kept = f"{what} that {holding.text} holds" if holding.text else what
         message = (
-            f"{kept} reaches workers through {held.place[2]} and cannot be pickled ({held.pickled_under}): "
+            f"{kept} reaches workers through {held.place[2]} and {fails} ({held.pickled_under}): "
             f"make it in the worker, or leave it out in __getstate__"
         )
         yield model.finding("TMP305", message, node, place, model.steps(held.way, held.place))

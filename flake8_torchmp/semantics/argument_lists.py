@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import changes
 from .calls import Arguments, Frame
+from .nodes import up
 from .values import Collection, Source, Unknown, Value
 
 if TYPE_CHECKING:
@@ -119,7 +120,8 @@ class ArgumentLists:
                 continue
             for key, source in self._evaluator.items(value):
                 if isinstance(key, str):
-                    made.keywords[key] = source
+                    changed = any(additions.of_element(key) is not None for additions in value.additions)
+                    made.keywords[key] = Source(_looked_up(node, key, made.frame), made.frame) if changed else source
                 else:
                     made.open_keywords = True
             made.open_keywords = made.open_keywords or not value.complete
@@ -139,3 +141,16 @@ class ArgumentLists:
 
 def _is_spread(call: ast.Call) -> bool:
     return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
+
+
+def _looked_up(node: ast.expr, key: str, frame: Frame) -> ast.expr:
+    """`options["loader"]` for what `**options` gives as `loader`, with all that is put into it."""
+    memo_key = ("entry of", node, key)
+    if memo_key not in frame.module.memo:
+        text: Any = ast.copy_location(ast.Constant(key), node)
+        made: Any = ast.copy_location(ast.Subscript(node, text, ast.Load()), node)
+        text._torchmp_up, made._torchmp_up = made, up(node)
+        text._torchmp_scope = made._torchmp_scope = frame.module.scope_of(node)
+        frame.module.memo[memo_key] = made
+    known: ast.expr = frame.module.memo[memo_key]
+    return known

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import changes, classes, looped, settled
 from .calls import Arguments, Frame, has_receiver, is_class_method, is_property, is_static, receiver_name
 from .flow import conditions
 from .module import Module
-from .nodes import FUNCTIONS, ancestors, dotted, last_name, up
+from .nodes import FUNCTIONS, dotted, last_name, up
 from .scopes import Change, Scope
 from .values import (
     INSIDE,
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 
 CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "__attrs_post_init__", "__setstate__")
+
+DICTS = frozenset(("builtins.dict", "collections.OrderedDict", "collections.UserDict"))
 
 EMPTY_BASES = frozenset(
     (
@@ -81,33 +83,32 @@ def poured(evaluator: Evaluator, instance: Instance) -> Iterator[Value]:
             yield from evaluator.values(expression, inner)
 
 
-def _poured_under(evaluator: Evaluator, instance: Instance, name: str) -> Iterator[Value]:
-    """What an object is made with under a name: `for key, value in kwargs.items(): setattr(self, key, value)`."""
-    for cls in classes.project_classes(evaluator, instance.cls) if instance.arguments is not None else ():
+def _poured_as(evaluator: Evaluator, instance: Instance, name: str) -> Iterator[Value]:
+    """What methods store under one name from dicts of the project: `self.__dict__.update(options)`."""
+    for cls in classes.project_classes(evaluator, instance.cls):
         for expression, method in _poured(cls):
-            given = _mapping_poured(expression) if method.name == "__init__" else None
-            if given is None:
+            holder = _dict_around(expression, method)
+            if holder is None:
                 continue
-            for value in evaluator.values(given, store_frame(evaluator, instance, cls, method)):
+            frame = store_frame(evaluator, instance, cls, method)
+            for value in evaluator.values(holder, evaluator.frame_in(cls.scope.module.scope_of(holder), frame)):
                 for key, source in evaluator.items(value) if isinstance(value, Collection) else ():
                     if key == name:
                         yield from evaluator.of(source)
 
 
-def _mapping_poured(expression: ast.expr) -> ast.Name | None:
-    """`kwargs`, whose entries are put on an object."""
-    call: Any = up(expression)
-    if isinstance(call, ast.keyword):
-        call = up(call)
-    if last_name(call.func) != "setattr":
-        return expression if isinstance(expression, ast.Name) else None
-    for loop in ancestors(call):
-        pair = loop.target.elts if isinstance(loop, ast.For) and isinstance(loop.target, ast.Tuple) else []
-        if pair and [dotted(part) for part in pair] == [dotted(part) for part in call.args[1:]]:
-            items: Any = getattr(loop, "iter", None)
-            mapping = getattr(getattr(items, "func", None), "value", None)
-            return mapping if isinstance(mapping, ast.Name) and items.func.attr == "items" else None
-    return None
+def _dict_around(expression: ast.expr, method: Scope) -> ast.expr | None:
+    """The dict whose entries are stored: as a whole, or by `for key, value in options.items()`."""
+    call = up(expression)
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return expression if isinstance(call, ast.Call) or getattr(call, "arg", "") is None else None
+    key = call.args[1]
+    bindings = method.bindings.get(expression.id, ()) if isinstance(expression, ast.Name) else ()
+    looped_over = bindings[0].value if len(bindings) == 1 and bindings[0].path == (1,) else None
+    if not isinstance(looped_over, ast.Call) or last_name(looped_over.func) != "items":
+        return None
+    is_pair = isinstance(key, ast.Name) and [b.path for b in method.bindings.get(key.id, ())] == [(0,)]
+    return looped_over.func.value if is_pair and isinstance(looped_over.func, ast.Attribute) else None
 
 
 def _poured(cls: Class) -> list[tuple[ast.expr, Scope]]:
@@ -364,7 +365,7 @@ def attribute(evaluator: Evaluator, base: Value, name: str) -> Iterator[Value]:
         elif found:
             found += _given_at_first(evaluator, base, name)
         found = found or _filled_later(evaluator, base, name, list(field(evaluator, base, name)))
-        found = found or list(_poured_under(evaluator, base, name))
+        found += _poured_as(evaluator, base, name)
         yield from found
         if found or placed:
             return
@@ -467,13 +468,26 @@ def _of_class(evaluator: Evaluator, base: Value, order: tuple[Value, ...], name:
 
 def _of_library(evaluator: Evaluator, base: Value, item: External, name: str) -> Iterator[Value]:
     if isinstance(base, Instance):
-        for _, arguments in classes.library_init(evaluator, base):
-            if name in arguments.keywords:
-                yield from evaluator.of(arguments.keywords[name])
+        for library, arguments in classes.library_init(evaluator, base):
+            given = arguments.keywords.get(name)
+            if given is None and library in DICTS:
+                given = _entry_given(evaluator, arguments, name)
+            if given is not None:
+                yield from evaluator.of(given)
                 return
         yield Member(base, name)
     else:
         yield External(f"{item.name}.{name}", item.node, item.module)
+
+
+def _entry_given(evaluator: Evaluator, arguments: Arguments, name: str) -> Source | None:
+    """What a dict of the project's own class, which gives its entries as attributes, is made with under a name."""
+    given = arguments.get(0)
+    for value in evaluator.of(given) if given is not None else ():
+        for key, source in evaluator.items(value) if isinstance(value, Collection) else ():
+            if key == name:
+                return source
+    return None
 
 
 def _bind(evaluator: Evaluator, base: Value, value: Value) -> Iterator[Value]:

@@ -30,7 +30,9 @@ from .values import (
     Unknown,
     Value,
     along,
+    as_element,
     qualified,
+    with_same_elements,
 )
 
 if TYPE_CHECKING:
@@ -221,15 +223,18 @@ def some_attribute(library: External) -> External:
 
 def _copied(evaluator: Evaluator, kind: str, arguments: Arguments) -> Iterator[Value]:
     entries: list[Entry] = []
+    holders: list[Value] = []
     complete = not arguments.is_open
     for source in arguments.positional:
         values = evaluator.of(source)
         lists = [v for v in values if isinstance(v, Collection) and v.kind != "dict"]  # of a dict it takes the keys
         entries += [Entry(None, item) for _, item in together(evaluator, lists)]
+        holders += lists
         if any(isinstance(value, Result) and value.name == "builtins.map" for value in values):
             entries.append(Entry(None, _element(source)))
         complete = complete and len(lists) == len(values) and all(value.complete for value in lists)
-    yield Collection(kind, tuple(entries), complete, arguments.call, arguments.frame.module)
+    made = Collection(kind, tuple(entries), complete, arguments.call, arguments.frame.module)
+    yield with_same_elements(made, holders)
 
 
 def together(evaluator: Evaluator, values: Iterable[Value]) -> list[Entry]:
@@ -313,7 +318,7 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         keys = [v.value for v in evaluator.of(key_source) if isinstance(v, Constant)]
         found = [item for key, item in evaluator.items(owner) if not keys or key is None or key in keys]
         for item in found:
-            yield from evaluator.of(item)
+            yield from (as_element(value, owner, keys[0] if keys else None) for value in evaluator.of(item))
         default = arguments.get(1, "default")
         if default is not None and not (found and keys):
             yield from evaluator.of(default)
@@ -323,7 +328,8 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         yield from evaluator.elements((owner,))
     elif name == "values":
         entries = tuple(Entry(None, item) for _, item in evaluator.items(owner))
-        yield Collection("list", entries, owner.complete, arguments.call, arguments.frame.module)
+        made = Collection("list", entries, owner.complete, arguments.call, arguments.frame.module)
+        yield with_same_elements(made, [owner])
     elif name in ("items", "keys"):
         yield Result(callee, arguments)
     else:

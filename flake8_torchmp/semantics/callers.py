@@ -13,7 +13,7 @@ from flake8_torchmp import source
 from . import classes
 from .builtin import OPERATORS
 from .callees import may_run_project
-from .calls import Arguments, Frame, bound_to, made_by_class_methods, receiver_name
+from .calls import Arguments, Frame, bound_to, is_property, made_by_class_methods, receiver_name
 from .module import Module
 from .nodes import dotted, last_name, up
 from .scopes import Scope
@@ -28,6 +28,8 @@ MOST_BYTES = 1_000_000
 """A name that more modules mention, or more source uses, says nothing about its callers: they are not looked for."""
 MOST_DECORATED = 12
 """What a larger table holds says nothing of any one of its entries."""
+MOST_READ = 40
+"""Where an attribute of a property's name is read more often, the first places say whose it is."""
 IN_PLACE = {f"__i{name[2:]}": operator for operator, name in OPERATORS.items()}
 UNSEEN = ast.expr()
 """An argument that only the callee's caller knows."""
@@ -75,6 +77,9 @@ class Callers:
             yield from self._operating(scope, scope.parent)
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return
+        if is_property(scope.node):
+            yield from self._reading(scope)
+            return
         for module, names in self._naming(scope):
             for name in names:
                 for call in list(module.calls.get(name, ())):
@@ -106,6 +111,19 @@ class Callers:
         holders = [(load, up(load)) for load in module.loads(target.id)]
         calls = [holder for load, holder in holders if isinstance(holder, ast.Call) and holder.func is load]
         return calls if len(calls) == len(holders) else []
+
+    def _reading(self, scope: Scope) -> Iterator[tuple[Arguments, Value | None]]:
+        """`self.loader`, which runs the property of that name."""
+        asked = 0
+        for module in self._modules(scope.name, scope.module, "given"):
+            for load in module.loads(scope.name):
+                asked += 1
+                if not isinstance(load, ast.Attribute) or asked > MOST_READ:
+                    continue
+                frame = self.evaluator.frame_at(load, module)
+                receiver = self.receiver(load, scope, frame)
+                if receiver is not None:
+                    yield self.evaluator.argument_lists.no_arguments(load, frame), receiver
 
     def _operating(self, scope: Scope, owner: Scope) -> Iterator[tuple[Arguments, Value | None]]:
         """`pipeline += step`, which runs `__iadd__`."""
@@ -233,8 +251,14 @@ class Callers:
             return
 
     def receiver(self, call: ast.AST, scope: Scope, frame: Frame) -> Value | None:
-        """The object on which a call runs a method, in a given frame of the caller."""
-        if isinstance(call, ast.Call):
+        """The object on which a call runs a method, or on which a property is read, in a given frame of the caller."""
+        if isinstance(call, ast.Attribute):
+            for value in self.evaluator.values(call.value, frame):
+                if isinstance(value, Instance):
+                    method = classes.find_method(self.evaluator, value.cls, scope.name)
+                    if method is not None and method.scope is scope:
+                        return value
+        elif isinstance(call, ast.Call):
             for value in self.evaluator.values(call.func, frame):
                 if isinstance(value, Method) and value.function.scope is scope:
                     return value.receiver

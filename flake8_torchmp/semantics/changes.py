@@ -39,8 +39,8 @@ class Additions:
     def __init__(self, evaluator: Evaluator, changes: Changed) -> None:
         self._evaluator = evaluator
         attributes = [item for item in changes if item[0].kind == "attribute"]
-        self._items = [item for item in changes if item[0].kind not in ("attribute", "inner")]
-        self._inner = [item for item in changes if item[0].kind == "inner"]
+        self._inner = [item for item in changes if looped.is_inner(item[0])]
+        self._items = [item for item in changes if item[0].kind != "attribute" and not looped.is_inner(item[0])]
         self._of_elements: dict[object, Additions] = {}
         self._by_name: dict[str, list[tuple[Change, Callable[[], Frame]]]] = {"": attributes}
         for item in attributes:
@@ -58,7 +58,7 @@ class Additions:
         """What is put on one of the elements, by its key, or on any of them."""
         if self._inner and key not in self._of_elements:
             named = [(c, frame) for c, frame in self._inner if key is None or looped.label_of(c) in ("", key)]
-            on_it = [(change._replace(kind="attribute"), frame) for change, frame in named]
+            on_it = [(looped.of_itself(change), frame) for change, frame in named]
             self._of_elements[key] = Additions(self._evaluator, on_it)
         return self._of_elements.get(key)
 
@@ -129,10 +129,6 @@ class Given(NamedTuple):
     """Whether the argument is the object (whole), lists it among others (listed), or is an element of it (looped)."""
 
 
-_KINDS = {"listed": {"inner": "attribute"}, "looped": {"attribute": "inner"}}
-"""What a change of an argument is for an object that is not the argument itself."""
-
-
 def _given_to(evaluator: Evaluator, name: str, scope: Scope) -> list[Given]:
     """The calls `configure(x)`, made for their effect, of functions that may put something on what they are given."""
     module = scope.module
@@ -190,7 +186,7 @@ def _added_to(function: Scope) -> dict[str, list[Change]]:
             name: [
                 change
                 for change in (*module.changes.get(name, ()), *looped_over.get(name, ()))
-                if (adds(change) or change.kind == "inner") and module.scope_of(change.target) is function
+                if (adds(change) or looped.is_inner(change)) and module.scope_of(change.target) is function
             ]
             for name in parameters(function.node)  # type: ignore[arg-type]
         }
@@ -211,12 +207,21 @@ def _by_function(evaluator: Evaluator, given: Given, frame: Frame) -> Iterator[t
         changes = added.get(name, ())
         inner = evaluator.enter(callee, evaluator.arguments(call, around)) if changes else None
         for change in changes:
-            is_on_it = isinstance(change.target, ast.Name) or change.kind == "inner"
+            is_on_it = isinstance(change.target, ast.Name) or looped.is_inner(change)
             if inner is not None and (is_on_it or dotted(change.target)):
                 for own in [change] if is_on_it else _from_variable(change):
-                    kind = own.kind if given.place == "whole" else _KINDS[given.place].get(own.kind)
-                    if kind is not None:
-                        yield own._replace(kind=kind), lambda inner=inner: inner  # type: ignore[misc]
+                    seen_from = _as_given(own, given.place)
+                    if seen_from is not None:
+                        yield seen_from, lambda inner=inner: inner  # type: ignore[misc]
+
+
+def _as_given(change: Change, place: str) -> Change | None:
+    """What a change of an argument is for the object that the call gets, which may not be the argument itself."""
+    if place == "whole":
+        return change
+    if looped.is_inner(change) is (place == "looped"):
+        return None
+    return looped.of_itself(change) if place == "listed" else looped.of_elements(change)
 
 
 def _parameter_for(given: ast.expr, call: ast.Call, callee: Function) -> str:

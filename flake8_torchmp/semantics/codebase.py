@@ -111,6 +111,7 @@ class Codebase:
         files: list[str] = [path for path in self.buffers if path.endswith(".py")]
         seen_folders: set[str] = set()
         pending = [self.root]
+        is_project = True
         while pending and len(files) < MANY_FILES:
             folder = pending.pop()
             real = os.path.realpath(folder)
@@ -123,8 +124,11 @@ class Codebase:
             except OSError:
                 continue
             names = {entry.name for entry in listed}
-            if "pyvenv.cfg" in names:
-                continue
+            is_marked = not names.isdisjoint(source.PROJECT_MARKS)
+            if folder == self.root:
+                is_project = is_marked
+            elif "pyvenv.cfg" in names or (is_marked and not is_project):
+                continue  # a folder of projects is none itself
             self._folders.add(folder)
             for entry in listed:
                 name = entry.name

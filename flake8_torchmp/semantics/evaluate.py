@@ -124,17 +124,21 @@ class Evaluator(Answers):
                     continue
                 inner = self._arguments_in(outer, arguments)
                 function_closure = outer.of(scope.parent) if scope.parent is not None else None
-                if isinstance(arguments.call, ast.Call) and outer is not arguments.frame:
+                if isinstance(arguments.call, ast.Call | ast.Attribute) and outer is not arguments.frame:
                     receiver = self.callers.receiver(arguments.call, scope, outer) or receiver
-                found.append(self.frame(scope, inner, function_closure or open_frame.closure, receiver))
+                made = self.frame(scope, inner, function_closure or open_frame.closure, receiver)
+                if made not in found:
+                    found.append(made)
             if len(found) >= most:
                 break
         if found:
             return found[:most]
         return self._by_construction(scope, open_frame)[:most]
 
-    def _arguments_in(self, outer: Frame, arguments: Arguments) -> Arguments:
-        """The arguments of a call as another frame of its function has them."""
+    def _arguments_in(self, outer: Frame, arguments: Arguments) -> Arguments | None:
+        """The arguments of a call as another frame of its function has them; reading a property has none."""
+        if isinstance(arguments.call, ast.Attribute) and not self.callers.is_deferred(arguments.call):
+            return None
         if outer is arguments.frame:
             return arguments
         inner = self.arguments(arguments.call, outer)
@@ -545,7 +549,7 @@ class Evaluator(Answers):
                         yield Constant(key, source.node, source.frame.module) if key is not None else UNKNOWN
                     else:
                         yield from (along(inner, value) for inner in self.of(source))
-                if not seen or not value.complete:
+                if not seen or not (value.complete or isinstance(value.node, COMPREHENSIONS)):
                     yield UNKNOWN
             elif isinstance(value, Result):
                 yield from builtin.iterated(self, value)

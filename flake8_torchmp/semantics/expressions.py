@@ -30,6 +30,7 @@ from .values import (
     Value,
     along,
     truth_of,
+    with_same_elements,
 )
 
 if TYPE_CHECKING:
@@ -123,10 +124,12 @@ def _display(evaluator: Evaluator, node: Any, frame: Frame) -> Iterator[Value]:
 
 def _dict(evaluator: Evaluator, node: ast.Dict, frame: Frame) -> Iterator[Value]:
     entries: list[Entry] = []
+    spread: list[Value] = []
     complete = True
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
             inner = evaluator.values(value, frame)
+            spread += inner
             entries += builtin.together(evaluator, inner)
             complete = complete and all(isinstance(part, Collection) and part.complete for part in inner)
         else:
@@ -134,7 +137,8 @@ def _dict(evaluator: Evaluator, node: ast.Dict, frame: Frame) -> Iterator[Value]
             entries.append(Entry(keys[0] if keys else None, Source(value, frame)))
     last = {entry.key: entry for entry in entries if entry.key is not None}
     kept = [entry for entry in entries if entry.key is None or last[entry.key] is entry]
-    yield Collection("dict", tuple(kept), complete, node, frame.module)
+    made = Collection("dict", tuple(kept), complete, node, frame.module)
+    yield with_same_elements(made, spread, has_keys=True)
 
 
 def _comprehension(evaluator: Evaluator, node: Any, frame: Frame) -> Iterator[Value]:

@@ -133,3 +133,8 @@ def _is_header(definition: ast.AST, child: ast.AST) -> bool:
     if isinstance(definition, ast.Lambda):
         return child is definition.args
     return not isinstance(child, ast.stmt)
+
+
+def is_reference(node: ast.AST) -> bool:
+    """Whether a name stands in no text: for what a decorator is called with."""
+    return getattr(getattr(node, "_torchmp_up", None), "_torchmp_reference", None) is node

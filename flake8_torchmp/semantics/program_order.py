@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from . import classes
+from . import classes, reading
 from .calls import Frame
 from .codebase import Codebase
 from .evaluate import Evaluator
@@ -28,7 +28,7 @@ MOST_VISITS = 8
 
 LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 COUNTING = (
-    *(ast.Call, ast.With, ast.AsyncWith, ast.For, ast.AsyncFor),
+    *(ast.Call, ast.Attribute, ast.With, ast.AsyncWith, ast.For, ast.AsyncFor),
     *(*COMPREHENSIONS, ast.Starred, ast.YieldFrom, ast.Assign),
 )
 
@@ -381,6 +381,17 @@ class Walk:
                         collected.append(state)
         elif isinstance(node, ast.Starred | ast.YieldFrom):
             state = self.event(node, frame, state)
+        elif isinstance(node, ast.Attribute) and self.watch(state).may_count(node, frame.module):
+            state = self._reading(node, frame, state)
+        return state
+
+    def _reading(self, node: ast.Attribute, frame: Frame, state: State) -> State:
+        """What happens in a property of the project that is read."""
+        for value in self.evaluator.values(node.value, frame):
+            method = reading.reader(self.evaluator, value, node.attr)
+            if method is not None and self.watch(state).may_matter(method):
+                after = self.function(reading.frame_of(self.evaluator, method, value, node, frame), state)
+                return state if after is None else after
         return state
 
     def _comprehension(self, node: Any, frame: Frame, state: State) -> State:

@@ -413,10 +413,36 @@ def truth_of(value: Value) -> bool | None:
 
 def as_element(value: Value, holder: Value, key: object = None) -> Value:
     """An element of a collection with what is put on it there: `for part in parts: part.transform = f`."""
-    for additions in holder.additions if isinstance(value, Instance | Result | Member) else ():
+    for additions in holder.additions if isinstance(value, Instance | Result | Member | Collection) else ():
         own = additions.of_element(key)
         value = value.with_additions(own) if own is not None else value
     return value
+
+
+class _OfElements:
+    """What is put on the elements of a collection, for another one that has them too."""
+
+    __slots__ = ("_additions", "_has_keys")
+
+    def __init__(self, additions: Additions, *, has_keys: bool) -> None:
+        self._additions = additions
+        self._has_keys = has_keys
+
+    def attributes(self, name: str = "") -> Iterator[Extra]:  # noqa: ARG002
+        return iter(())
+
+    def items(self) -> Iterator[Extra]:
+        return iter(())
+
+    def of_element(self, key: object) -> Additions | None:
+        return self._additions.of_element(key if self._has_keys else None)
+
+
+def with_same_elements(made: Collection, holders: Iterable[Value], *, has_keys: bool = False) -> Collection:
+    """A collection that was made of the elements of others, under the same keys or not."""
+    found = [additions for holder in holders for additions in holder.additions]
+    made.additions = tuple(_OfElements(a, has_keys=has_keys) for a in found if a.of_element(None) is not None)
+    return made
 
 
 def along(value: Value, holder: Value, key: object = None) -> Value:
