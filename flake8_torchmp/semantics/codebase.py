@@ -127,7 +127,7 @@ class Codebase:
             is_marked = not names.isdisjoint(source.PROJECT_MARKS)
             if folder == self.root:
                 is_project = is_marked
-            elif "pyvenv.cfg" in names or (is_marked and not is_project):
+            if "pyvenv.cfg" in names or (is_marked and not is_project):
                 continue  # a folder of projects is none itself
             self._folders.add(folder)
             for entry in listed:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flake8_torchmp import source
+from flake8_torchmp.semantics.codebase import Codebase
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,6 +125,17 @@ def test_a_project_without_marks_is_the_current_folder_or_what_is_above_its_pack
     assert source.project_root(str(package / "x.py")) == tmp_path / "work"
     monkeypatch.chdir(tmp_path)
     assert source.project_root(str(package / "x.py")) == tmp_path
+
+
+@pytest.mark.parametrize("mark", sorted(source.PROJECT_MARKS))
+def test_the_projects_in_a_folder_that_is_none_itself_are_no_part_of_it(mark: str, tmp_path: Path) -> None:
+    for name in ("script.py", "helpers/paths.py", "cloned/train.py", f"cloned/{mark}"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    own = ["helpers/paths.py", "script.py"]
+    assert [Path(path).relative_to(tmp_path).as_posix() for path in Codebase(str(tmp_path)).files] == own
+    (tmp_path / "setup.cfg").touch()
+    assert len(Codebase(str(tmp_path)).files) == 3, "a part of a project may look like one"
 
 
 def test_writing_keeps_the_mode_and_writes_through_a_link(tmp_path: Path) -> None:
