@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import has_receiver, is_property, receiver_name
@@ -26,10 +26,35 @@ if TYPE_CHECKING:
     from .sharding import Sharding
 
 
+T = TypeVar("T")
+
+
+class _Attributes:
+    """What one question has found out about the attributes of an object: each is looked at once."""
+
+    def __init__(self) -> None:
+        self.stored: dict[str, list[ast.expr]] = {}
+        self.depending: dict[str, bool] = {}
+
+    def once(self, known: dict[str, T], name: str, find: Callable[[], T], meanwhile: T) -> T:
+        """An attribute that leads back to itself adds nothing; with the first that was asked for, the question ends."""
+        if name not in known:
+            is_first = not self.stored and not self.depending
+            known[name] = meanwhile
+            found = known[name] = find()
+            if is_first:
+                self.stored.clear()
+                self.depending.clear()
+            return found
+        return known[name]
+
+
 class Taint:
     """What in a function depends on the worker that runs it."""
 
-    def __init__(self, sharding: Sharding, function: Function, receiver: Value | None) -> None:
+    def __init__(
+        self, sharding: Sharding, function: Function, receiver: Value | None, known: _Attributes | None = None
+    ) -> None:
         self.sharding = sharding
         self.scope = function.scope
         self.module = function.scope.module
@@ -41,6 +66,7 @@ class Taint:
             else open_frame
         )
         self._names: dict[tuple[int, str], bool] = {}
+        self._attributes = known or _Attributes()
 
     def covers(self, node: ast.AST, value: ast.expr | None) -> bool:
         """Whether what a statement hands out, or that it runs at all, depends on the worker."""
@@ -233,39 +259,35 @@ class Taint:
 
     def _is_stored(self, node: ast.Attribute) -> bool:
         """An attribute of the dataset that a method sets by the worker's number."""
-        key = (0, f"{node.attr} asked")
-        if key in self._names:
-            return False
-        self._names[key] = True
-        found = any(self.depends(value) for value in self._stored(node))
-        del self._names[key]
-        return found
+        return self._attributes.once(
+            self._attributes.depending,
+            node.attr,
+            lambda: any(self.depends(value) for value in self._stored(node)),
+            False,
+        )
 
     def _stored(self, node: ast.Attribute) -> list[ast.expr]:
         if not isinstance(self.receiver, Instance) or not isinstance(node.value, ast.Name):
             return []
         if node.value.id != receiver_name(self.scope):
             return []
-        key = (0, node.attr)
-        if key in self._names:
-            return []
-        self._names[key] = True
+        cls = self.receiver.cls
+        return self._attributes.once(self._attributes.stored, node.attr, lambda: self._find_stored(node.attr, cls), [])
+
+    def _find_stored(self, attribute: str, own: Class) -> list[ast.expr]:
+        """What methods put into an attribute; `_ASKING` alone where that, or whether they do, depends on the worker."""
         found: list[ast.expr] = []
-        for cls in classes.project_classes(self.sharding.outline, self.receiver.cls):
-            if self._is_filled_by_worker(cls, node.attr):
-                del self._names[key]
+        for cls in classes.project_classes(self.sharding.outline, own):
+            if self._is_filled_by_worker(cls, attribute):
                 return [_ASKING]
-            for change, method in attributes.stores(cls).get(node.attr, ()):
+            for change, method in attributes.stores(cls).get(attribute, ()):
                 if method.name == "__init__" and not self.sharding.workers.runs(method):
                     continue  # in the parent there is no worker to ask for
                 if change.value is not None:
                     found.append(change.value)
-                    taint = Taint(self.sharding, Function(method, None), self.receiver)
-                    taint._names.update({k: v for k, v in self._names.items() if k[0] == 0})
+                    taint = Taint(self.sharding, Function(method, None), self.receiver, self._attributes)
                     if method is not self.scope and (taint.depends(change.value) or taint._is_decided(change.node)):
-                        del self._names[key]
                         return [_ASKING]
-        del self._names[key]
         return found
 
     def _is_filled_by_worker(self, cls: Class, attribute: str) -> bool:
@@ -283,8 +305,7 @@ class Taint:
                     and module.scope_of(kept).enclosing_function() is method
                     and change.name in ADDING
                 ):
-                    taint = Taint(self.sharding, Function(method, None), self.receiver)
-                    taint._names.update({k: v for k, v in self._names.items() if k[0] == 0})
+                    taint = Taint(self.sharding, Function(method, None), self.receiver, self._attributes)
                     if taint.covers(change.node, change.value):
                         return True
         return False
