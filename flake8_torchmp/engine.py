@@ -25,11 +25,8 @@ from .settings import Settings
 if TYPE_CHECKING:
     from .cache import Cache
 
-MOST_LOADED = 6_000_000
-"""Bytes of source whose trees are kept from file to file."""
-
-MOST_FOR_ONE = 10_000_000
-"""Bytes of source whose trees are kept from rule to rule: the rules of one file ask for much the same."""
+MOST_LOADED = 16_000_000
+"""Bytes of source whose trees are kept from rule to rule and from file to file: they take thirty times as much."""
 
 FEW = 20
 """Fewer files than this are done sooner than processes have started."""
@@ -114,18 +111,18 @@ class Project:
     def findings_from(self, seed: str) -> list[Finding]:
         """What the crossings, worker code and starts of one file lead to, there and in other files."""
         if seed not in self._found:
-            self._bound_memory(MOST_LOADED)
+            self._bound_memory()
             module = self.codebase.module(seed)
             self._found[seed] = []
             with _uncollected(), _deep_stack():
                 for rule in asked(self.model.settings) if module is not None else ():
-                    self._bound_memory(MOST_FOR_ONE)
+                    self._bound_memory()
                     self.model.start_afresh()
                     self._found[seed] += self._checked(rule, seed)
         return self._found[seed]
 
-    def _bound_memory(self, most: int) -> None:
-        if self.codebase.loaded_bytes > most:
+    def _bound_memory(self) -> None:
+        if self.codebase.loaded_bytes > MOST_LOADED:
             self.model.forget()
             gc.unfreeze()
             gc.collect()
