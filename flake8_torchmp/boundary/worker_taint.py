@@ -17,6 +17,8 @@ from flake8_torchmp.semantics.values import Class, Function, Instance, Method, V
 from . import random_sources
 
 DEEPEST = 4
+MOST_ATTRIBUTES = 30
+"""A class of which more would have to be looked at for one answer is not understood."""
 THREADS = ("Thread", "submit")
 ADDING = frozenset("append appendleft add extend insert update put".split())
 WHO = frozenset(("id", "num_workers"))
@@ -36,17 +38,19 @@ class _Attributes:
         self.stored: dict[str, list[ast.expr]] = {}
         self.depending: dict[str, bool] = {}
 
-    def once(self, known: dict[str, T], name: str, find: Callable[[], T], meanwhile: T) -> T:
+    def once(self, known: dict[str, T], name: str, find: Callable[[], T], meanwhile: T, in_doubt: T) -> T:
         """An attribute that leads back to itself adds nothing; with the first that was asked for, the question ends."""
-        if name not in known:
-            is_first = not self.stored and not self.depending
-            known[name] = meanwhile
-            found = known[name] = find()
-            if is_first:
-                self.stored.clear()
-                self.depending.clear()
-            return found
-        return known[name]
+        if name in known:
+            return known[name]
+        if len(known) >= MOST_ATTRIBUTES:
+            return in_doubt
+        is_first = not self.stored and not self.depending
+        known[name] = meanwhile
+        found = known[name] = find()
+        if is_first:
+            self.stored.clear()
+            self.depending.clear()
+        return found
 
 
 class Taint:
@@ -263,7 +267,8 @@ class Taint:
             self._attributes.depending,
             node.attr,
             lambda: any(self.depends(value) for value in self._stored(node)),
-            False,
+            meanwhile=False,
+            in_doubt=True,
         )
 
     def _stored(self, node: ast.Attribute) -> list[ast.expr]:
@@ -272,7 +277,13 @@ class Taint:
         if node.value.id != receiver_name(self.scope):
             return []
         cls = self.receiver.cls
-        return self._attributes.once(self._attributes.stored, node.attr, lambda: self._find_stored(node.attr, cls), [])
+        return self._attributes.once(
+            self._attributes.stored,
+            node.attr,
+            lambda: self._find_stored(node.attr, cls),
+            meanwhile=[],
+            in_doubt=[_ASKING],
+        )
 
     def _find_stored(self, attribute: str, own: Class) -> list[ast.expr]:
         """What methods put into an attribute; `_ASKING` alone where that, or whether they do, depends on the worker."""
