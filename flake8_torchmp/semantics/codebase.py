@@ -178,9 +178,9 @@ class Codebase:
     def problem(self, path: str, *, parses: bool) -> str:
         """Why a file cannot be read or, if it is to be parsed, parsed; or nothing."""
         if path not in self._problems:
-            self.data(path)
-            if parses and path not in self._problems and path not in self._sound:
-                self.module(path)
+            data = self.data(path)
+            if parses and data and path not in self._problems and path not in self._sound:
+                self._parse(path, data)  # its tree is not kept: nobody asked for it
         return self._problems.get(path, "")
 
     def forget(self) -> None:
@@ -208,17 +208,24 @@ class Codebase:
             data, tree = self._given.pop(path)
         else:
             data = self.data(path)
-            if not data:
+            parsed = self._parse(path, data) if data else None
+            if parsed is None:
                 return None
-            try:
-                tree = source.parse(data, path)
-            except source.Unreadable as problem:
-                self._problems[path] = str(problem)
-                return None
+            tree = parsed
         self._sound.add(path)
         self.loaded_bytes += len(data)
         name, is_package = self.name_of(path)
         return Module(path, name, tree, data, is_package)
+
+    def _parse(self, path: str, data: bytes) -> ast.Module | None:
+        """A file's tree; why there is none is remembered."""
+        try:
+            tree = source.parse(data, path)
+        except source.Unreadable as problem:
+            self._problems[path] = str(problem)
+            return None
+        self._sound.add(path)
+        return tree
 
     def name_of(self, path: str) -> tuple[str, bool]:
         """The dotted name of a file, counted from above its topmost package."""
