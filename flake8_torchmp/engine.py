@@ -20,6 +20,7 @@ from .boundary.model import Model
 from .findings import Answer, Finding
 from .rules import Rule, all_rules
 from .semantics.codebase import Codebase
+from .semantics.files import Extent
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Project:
     """One project: what it has read and found is kept."""
 
     def __init__(self, root: Path, settings: Settings, buffers: Mapping[str, bytes] | None = None) -> None:
-        self.codebase = Codebase(str(root), settings.source_roots, LIBRARIES, buffers)
+        self.codebase = Codebase(Extent(str(root), settings.source_roots, LIBRARIES, buffers or {}))
         self.model = Model(self.codebase, settings)
         self._seeds: dict[str, bool] = {}
         self._asked = 0

@@ -6,6 +6,7 @@ import pytest
 
 from flake8_torchmp import source
 from flake8_torchmp.semantics.codebase import Codebase
+from flake8_torchmp.semantics.files import Extent
 from flake8_torchmp.semantics.reach import Reach
 
 THREADS = source.Words(rb"\bThread\b", [b"Thread"])
@@ -14,7 +15,7 @@ THREADS = source.Words(rb"\bThread\b", [b"Thread"])
 def codebase_of(folder: Path, **files: str) -> Codebase:
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
-    return Codebase(str(folder))
+    return Codebase(Extent(str(folder)))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 
 from flake8_torchmp import source
 from flake8_torchmp.semantics.codebase import Codebase
+from flake8_torchmp.semantics.files import Extent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,9 +134,9 @@ def test_the_projects_in_a_folder_that_is_none_itself_are_no_part_of_it(mark: st
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     own = [str(tmp_path / "helpers" / "paths.py"), str(tmp_path / "script.py")]
-    assert Codebase(str(tmp_path)).files == own
+    assert Codebase(Extent(str(tmp_path))).files == own
     (tmp_path / "setup.cfg").touch()
-    assert len(Codebase(str(tmp_path)).files) == 3, "a part of a project may look like one"
+    assert len(Codebase(Extent(str(tmp_path))).files) == 3, "a part of a project may look like one"
 
 
 def test_writing_keeps_the_mode_and_writes_through_a_link(tmp_path: Path) -> None:
