@@ -41,6 +41,8 @@ _BEGINNING = frozenset(apis.EXECUTOR_TASKS) | {"start", "run_in_executor"}
 """Methods that start a thread, or processes of an executor, which are there from then on."""
 _NAMES = _BEGINNING | {name.rpartition(".")[2] for name in THREAD_POOLS | THREAD_FUNCTIONS}
 _WITHS = (ast.With, ast.AsyncWith)
+MOST_DEFINERS = 24
+"""What more files define says nothing of what an unknown object runs by that name."""
 
 
 class ThreadStarts:
@@ -101,7 +103,8 @@ class ThreadStarts:
     def _functions_named(self, name: str) -> Iterator[Scope]:
         """The functions that something unknown may be, going by its name: of files that speak of threads."""
         definition = re.compile(rb"\bdef\s+%s\b" % name.encode())
-        for path in self.codebase.definers(name):
+        paths = self.codebase.definers(name)
+        for path in paths if len(paths) <= MOST_DEFINERS else ():
             is_meant = self.codebase.matches(path, WORDS) and self.codebase.matches(path, definition)
             module = self.codebase.module(path) if is_meant else None
             for node in module.functions if module is not None else ():

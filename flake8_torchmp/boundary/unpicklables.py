@@ -27,7 +27,6 @@ from .apis import PROCESS_CLASSES
 from .methods import mp_name
 from .openers import is_path
 
-_MATCHING = ("match", "search", "fullmatch")
 UNPICKLABLES: dict[str, str] = {
     **dict.fromkeys(
         "threading.Lock threading.RLock threading.Condition threading.Event threading.Semaphore "

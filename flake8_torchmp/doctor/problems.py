@@ -9,7 +9,6 @@ if TYPE_CHECKING:
 
     from .stacks import Stack
 
-Details = dict[str, object]
 
 # How bad: the worst comes first.
 FATAL, STOPS, WRONG, REFUSED, COSTS = 5, 4, 3, 2, 1

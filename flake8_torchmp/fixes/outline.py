@@ -22,7 +22,6 @@ from .document import Document
 if TYPE_CHECKING:
     import libcst as cst
 
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 CLOSED_UP = 88
 """The length to which a call whose argument gets shorter is put on one line."""
 _OUTLINES: WeakKeyDictionary[Document, Outline] = WeakKeyDictionary()
