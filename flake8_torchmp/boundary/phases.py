@@ -77,14 +77,14 @@ class Phases:
         referred = outer is not None
         if outer is not None:
             yield "", outer
-        for path in self._paths_naming(scope):
-            if self._only_decorates(path, scope):
-                referred = True
-                yield "import", None
-                continue
-            for node, module in self._references_in(path, scope):
-                referred = True
-                yield self._here(node, module)
+        paths = self._paths_naming(scope)
+        using = [path for path in paths if not self._only_decorates(path, scope)]
+        if len(using) < len(paths):
+            referred = True
+            yield "import", None
+        for node, module in self._references_in(using, scope):
+            referred = True
+            yield self._here(node, module)
         if not referred and self._is_entry(scope):
             yield "parent", None
 
@@ -98,7 +98,7 @@ class Phases:
 
     def references(self, scope: Scope) -> list[tuple[ast.AST, Module]]:
         """Where the project names a function, other than in its own body."""
-        return [found for path in self._paths_naming(scope) for found in self._references_in(path, scope)]
+        return list(self._references_in(self._paths_naming(scope), scope))
 
     @staticmethod
     def _name_in_use(scope: Scope) -> str:
@@ -122,20 +122,23 @@ class Phases:
         known = codebase.known_as(name, scope.module.path)
         return list(dict.fromkeys(path for other, home in known for path in codebase.mentioning(other, home)))
 
-    def _references_in(self, path: str, scope: Scope) -> list[tuple[ast.AST, Module]]:
-        known = self._references.setdefault(id(scope), {})
-        if path not in known:
-            known[path] = list(self._find_references(path, scope))
-        return known[path]
-
-    def _find_references(self, path: str, scope: Scope) -> Iterator[tuple[ast.AST, Module]]:
+    def _references_in(self, paths: list[str], scope: Scope) -> Iterator[tuple[ast.AST, Module]]:
         codebase = self.evaluator.codebase
-        known = dict.fromkeys(name for name, _ in codebase.known_as(self._name_in_use(scope), scope.module.path))
-        names = [name for name in known if codebase.reads(path, name)]
-        module = codebase.module(path) if names else None
+        known_as = codebase.known_as(self._name_in_use(scope), scope.module.path)
+        names = list(dict.fromkeys(name for name, _ in known_as))
+        reading = [path for path in paths if any(codebase.reads(path, name) for name in names)]
+        known = self._references.setdefault(id(scope), {})
+        for path in codebase.worth_parsing(reading, scope.module.path):
+            if path not in known:
+                known[path] = list(self._find_references(path, names, scope))
+            yield from known[path]
+
+    def _find_references(self, path: str, names: list[str], scope: Scope) -> Iterator[tuple[ast.AST, Module]]:
+        module = self.evaluator.codebase.module(path)
         if module is None:
             return
-        for node in (load for name in names for load in module.loads(name)):
+        reading = (name for name in names if self.evaluator.codebase.reads(path, name))
+        for node in (load for name in reading for load in module.loads(name)):
             if not any(item is scope.node for item in ancestors(node)) and self._names_function(node, scope, module):
                 yield self._place(node), module
         owner = scope.parent

@@ -41,7 +41,7 @@ _BEGINNING = frozenset(apis.EXECUTOR_TASKS) | {"start", "run_in_executor"}
 """Methods that start a thread, or processes of an executor, which are there from then on."""
 _NAMES = _BEGINNING | {name.rpartition(".")[2] for name in THREAD_POOLS | THREAD_FUNCTIONS}
 _WITHS = (ast.With, ast.AsyncWith)
-MOST_DEFINERS = 24
+MOST_DEFINERS = 6
 """What more files define says nothing of what an unknown object runs by that name."""
 
 

@@ -165,8 +165,9 @@ class Workers:
     def _kinds_by_users(self, scope: Scope, words: re.Pattern[bytes] | None = None) -> frozenset[str]:
         codebase = self.evaluator.codebase
         named = (user for user in codebase.mentions.of(scope) if codebase.matches(user, apis.OWN_WORDS))
-        users = (user for user in named if words is None or codebase.matches(user, words))
-        return frozenset().union(*(self._kinds_by(user).get(scope.place, ()) for user in users))
+        users = [user for user in named if words is None or codebase.matches(user, words)]
+        asked = codebase.worth_parsing(users, scope.module.path)
+        return frozenset().union(*(self._kinds_by(user).get(scope.place, ()) for user in asked))
 
     def _kinds_by(self, user: str) -> dict[Place, set[str]]:
         """The kinds of worker code that functions are because of what one file does or defines."""

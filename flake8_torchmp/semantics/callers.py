@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 MOST_CALLERS = 24
 MOST_MODULES = 80
-MOST_BYTES = 1_000_000
-"""A name that more modules mention, or more source uses, says nothing about its callers: they are not looked for."""
+"""A name that more modules mention says nothing about its callers: they are not looked for."""
 MOST_DECORATED = 12
 """What a larger table holds says nothing of any one of its entries."""
 MOST_READ = 40
@@ -378,10 +377,10 @@ class Callers:
         """The modules that use a name in some way, or under another name, going by their bytes."""
         codebase = self.evaluator.codebase
         paths = codebase.mentioning(name, module.path)
-        using = [path for path in paths if self._may_use(path, name, use)] if len(paths) <= MOST_MODULES else None
-        if using is None or sum(len(codebase.data(path)) for path in using if path != module.path) > MOST_BYTES:
-            using = [module.path]
-        for path in using:
+        if len(paths) > MOST_MODULES:
+            paths = [module.path]
+        using = [path for path in paths if self._may_use(path, name, use)]
+        for path in codebase.worth_parsing(using, module.path):
             found = codebase.module(path)
             if found is not None:
                 yield found
