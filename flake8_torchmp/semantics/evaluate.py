@@ -217,7 +217,7 @@ class Evaluator(Answers):
             additions = changes.additions(self, name, scope, frame)
             value = value.with_additions(additions) if additions is not None else value
         if isinstance(value, Collection):
-            taken = changes.taken_out(self, name, scope, use)
+            taken = changes.taken_out(self, name, scope, value.node, use)
             value = value.without(taken) if taken else value
         return value
 
