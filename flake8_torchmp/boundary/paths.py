@@ -53,7 +53,7 @@ class Literal(NamedTuple):
     text: str
     way: tuple[Hop, ...]
     kind: str = "text"
-    """What it makes: a text, the `beginning` of one, a `path` that can be resolved, a `pure` one that knows no files."""
+    """What it makes: a text, the `beginning` of one, a `path` that can be resolved, a `pure` one without files."""
 
 
 def is_relative(text: str) -> bool:
