@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import callees, classes, keywords
 from flake8_torchmp.semantics.answers import keep_empty
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator, Values
+from flake8_torchmp.semantics.flow import facts_at
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import dotted
 from flake8_torchmp.semantics.values import (
     Class,
     External,
+    Hop,
     Instance,
     Member,
     Partial,
@@ -60,6 +62,8 @@ class Crossing(NamedTuple):
     """What the argument may be."""
     hanging: tuple[Hanging, ...]
     """All that goes over with the argument, the nearest first."""
+    callee: Value | None = None
+    """What is called, if a name for it is looked up."""
 
     @property
     def text(self) -> str:
@@ -77,6 +81,8 @@ class Call(NamedTuple):
     methods: frozenset[str]
     by_default: bool
     """Whether the program chose no context for it."""
+    callee: Value | None = None
+    """What is called, if a name for it is looked up."""
 
 
 class Crossings:
@@ -154,7 +160,12 @@ class Crossings:
                         call.by_default,
                         have_workers,
                         together,
-                        tuple(self.hangings.on(list(together), source.frame)),
+                        tuple(
+                            hanging
+                            for hanging in self.hangings.on(list(together), source.frame)
+                            if not excludes(call.callee, hanging.value, hanging.way)
+                        ),
+                        call.callee,
                     )
 
     def _by_workers(self, call: Call, values: tuple[Value, ...], has_workers: bool) -> Iterator[tuple[Values, bool]]:
@@ -235,7 +246,8 @@ class Crossings:
                 arguments = self.evaluator.argument_lists.joined(value.arguments, arguments)
             if isinstance(value, External) and value.name.endswith(".__init__") and is_bare_init(node, value):
                 arguments = self.evaluator.argument_lists.without_first(arguments)
-            yield Call(found, node, module, frame, arguments, *self._methods(found, value, arguments, module))
+            methods, by_default = self._methods(found, value, arguments, module)
+            yield Call(found, node, module, frame, arguments, methods, by_default, value)
             return
 
     def _api(self, callee: Value) -> Api | None:
@@ -389,6 +401,16 @@ class Crossings:
             if isinstance(base, Member | External) and (mp_name(base) in apis.PROCESS_CLASSES):
                 return self.methods.of_callee(base, module), self.methods.is_default(base)
         return self.methods.of_program(module), True
+
+
+def excludes(callee: Value | None, value: Value, way: Iterable[Hop]) -> bool:
+    """Whether one test chose what is called, and for its other outcome what would cross: threads and their queue."""
+    if not isinstance(callee, External):
+        return False
+    chosen = {(id(fact.test), not fact.holds) for fact in facts_at(callee.node)}
+    maker = value.callee if isinstance(value, Result) else None
+    places = [hop.node for hop in way] + ([maker.node] if isinstance(maker, External) else [])
+    return bool(chosen) and any((id(f.test), f.holds) in chosen for place in places for f in facts_at(place))
 
 
 def is_bare_init(node: ast.Call, callee: External) -> bool:

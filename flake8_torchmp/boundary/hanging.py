@@ -67,9 +67,10 @@ class Hangings:
         while pending and len(seen) < MOST_HANGING:
             current = pending.pop(0)
             value, way, _ = current
-            if value.key in seen:
+            key = (value.key, *map(id, value.additions if isinstance(value, Collection) else ()))
+            if key in seen:
                 continue
-            seen.add(value.key)
+            seen.add(key)
             if repeats.has_seen_enough(value):
                 continue
             yield current

@@ -28,6 +28,7 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis
 from .datasets import Datasets
+from .names_of_results import names_results
 from .random_sources import is_drawn
 
 WORDS = source.Words(
@@ -112,7 +113,7 @@ class Listings:
                 if text:
                     self.evaluator.steps = 0
                     found = _Flow(self).run(_Place(call, module, ()))
-                    if found is not None:
+                    if found is not None and not names_results(self.evaluator, call, module):
                         yield Listing(call, module, text, *found)
 
     def _listing(self, call: ast.Call, module: Module) -> str:

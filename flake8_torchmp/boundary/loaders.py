@@ -37,6 +37,11 @@ class Loaders:
             has_workers for path in self._files(cls) for given, has_workers in self._made_in(path) if cls.place in given
         ]
 
+    def are_given(self, cls: Class) -> bool:
+        """Whether the project shows a loader that is given an object of a class itself, not as a part of another."""
+        place = cls.scope.place
+        return any(place in self._classes_of(value) for crossing in self.of(cls.scope) for value in crossing.values)
+
     def have_one_worker(self, cls: Class) -> bool:
         """Whether the project shows loaders of a dataset class, and none has more than one worker."""
         loaders = list(self.of(cls.scope))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, last_name
@@ -52,7 +53,7 @@ class Literal(NamedTuple):
     text: str
     way: tuple[Hop, ...]
     kind: str = "text"
-    """What the node makes: a text, a `path` that can be resolved, or a `pure` one that knows no files."""
+    """What it makes: a text, the `beginning` of one, a `path` that can be resolved, a `pure` one without files."""
 
 
 def is_relative(text: str) -> bool:
@@ -81,6 +82,9 @@ class Paths:
                 yield Literal(value.node, value.module, value.value, value.way)
         elif isinstance(value, Text):
             if is_relative(value.start) and ("/" in value.start or value.start.startswith(".")):
+                _, starts = self._starts(value.node, value.module, value.start, evaluator)
+                if starts and all(map(is_choice, starts)):
+                    return  # the user says where
                 yield Literal(value.node, value.module, value.start + "…", value.way)
         elif isinstance(value, Collection) and value.kind != "dict" and depth < 2:
             for _, source in evaluator.items(value):
@@ -160,7 +164,35 @@ class Paths:
     def relative_literals(self, source: Source) -> Iterator[Literal]:
         """The relative path literals that an expression can be, whole or as its beginning."""
         for value in self.evaluator.of(source):
-            yield from self._literals(value, 0, self.evaluator)
+            for literal in self._literals(value, 0, self.evaluator):
+                yield from self._beginnings(literal) or [literal]
+
+    def _beginnings(self, literal: Literal, depth: int = 0) -> list[Literal]:
+        """The paths with which a text that is put together begins, where they are spelled out elsewhere.
+
+        `f"{root}/train"` and `root + "/train"` are as relative as the `"data/"` that `root` is, and that alone is to be
+        changed; a word that is no path, such as the `"cifar"` of `f"{name}/train"`, is none by itself.
+        """
+        first, starts = self._starts(literal.node, literal.module, literal.text, self.evaluator)
+        is_named = bool(PATH_PARAMETERS.search(last_name(first)))
+        found: list[Literal] = []
+        for value in starts if depth < 3 else ():
+            for inner in self._literals(value, 0, self.evaluator):
+                if is_named or "/" in inner.text or inner.text.startswith("."):
+                    found += self._beginnings(inner, depth + 1) or [inner._replace(kind="beginning")]
+        return found
+
+    @staticmethod
+    def _starts(
+        node: ast.expr, module: Module, text: str, evaluator: Evaluator
+    ) -> tuple[ast.expr, list[Constant | Text]]:
+        """What a text that is put together begins with, and what that can be, as far as the text shows it."""
+        first = _first_part(node)
+        if first is node or isinstance(first, ast.Constant):
+            return first, []
+        values = evaluator.values(first, evaluator.frame_at(first, module))
+        texts = [value for value in values if isinstance(value, Text | Constant)]
+        return first, [v for v in texts if text.startswith(v.start if isinstance(v, Text) else str(v.value))]
 
     # parameters that are paths
 
@@ -176,6 +208,17 @@ class Paths:
         """Datasets of libraries take their root first, some their labels after it; other paths say so by name."""
         is_positional = index == 0 or (index == 1 and dataset in LABELLED_BY_FILE)
         return is_positional or name == "annFile" or bool(PATH_PARAMETERS.search(name))
+
+
+def _first_part(node: ast.expr) -> ast.expr:
+    """What a text that is put together begins with: `root` of `f"{root}/{name}"` and of `root + "/" + name`."""
+    while True:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            node = node.left
+        elif isinstance(node, ast.JoinedStr) and node.values and isinstance(node.values[0], ast.FormattedValue):
+            node = node.values[0].value
+        else:
+            return node
 
 
 def _lists(value: Result) -> bool:

@@ -15,7 +15,7 @@ from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Constant, Hop, Instance, Value
 
 from .apis import Api
-from .crossings import Crossing, Crossings
+from .crossings import Crossing, Crossings, excludes
 from .datasets import UNSEEN_LOADER, Datasets
 from .global_names import Global
 from .holdings import Holding, Holdings
@@ -138,6 +138,8 @@ class Resources:
                 if holding.value.key in read_out and not holding.owners:
                     continue
                 if _is_stored_later(holding, crossing.call, module) or _is_known_from_making(holding, crossing):
+                    continue
+                if excludes(crossing.callee, holding.value, holding.way):
                     continue
                 is_of_dataset = role == "dataset" or any(self.datasets.is_dataset(o.cls) for o in holding.owners)
                 uses = (crossing.call, *holding.uses)

@@ -10,7 +10,7 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments, Frame, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, last_name, mentions, up
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name, mentions, up
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import (
     Class,
@@ -63,7 +63,23 @@ class Sharding:
         if iteration is None or self._is_abstract(cls, iteration) or self._is_set_from_outside(cls):
             return None
         whole = self._whole_of(Instance(cls, None), iteration)
-        return None if whole is None or self._is_around_loaders(cls) else whole
+        return None if whole is None or self._is_around_loaders(cls) or self._is_step_before_division(cls) else whole
+
+    def _is_step_before_division(self, cls: Class) -> bool:
+        """Whether the project puts objects of a class into something that gets what divides them as well.
+
+        `Pipeline(Shards(names), split_by_worker)`, `pipeline.append(Shards(names))` where it appends that, too.
+        """
+        made = (arguments for _, arguments in self.evaluator.callers.constructions(cls.scope))
+        steps = ((other, made_by.frame.module) for made_by in made for other in _beside(made_by))
+        return any(self._divides(step, module) for step, module in steps) and not self.loaders.are_given(cls)
+
+    def _divides(self, step: ast.expr, module: Module) -> bool:
+        """Whether something is a function that asks for the number of its worker, or such are in it."""
+        values = self.evaluator.values(step, self.evaluator.frame_at(step, module))
+        found = [value for value in values if not isinstance(value, Collection)]
+        found += self.evaluator.elements(tuple(value for value in values if isinstance(value, Collection)))
+        return any(self.knows(f.scope, r) for value in found for f, r in self.workers.functions_of(value))
 
     def _is_around_loaders(self, cls: Class) -> bool:
         """Whether each object of a class that the project makes has a loader to go through: it stays in the parent."""
@@ -170,7 +186,7 @@ class Sharding:
     def _find_whole(self, function: Function, receiver: Value | None) -> Function | None:
         taint = Taint(self, function, receiver)
         for node, value in _handed_out(function):
-            if taint.covers(node, value):
+            if taint.covers(node, value) or _repeats(value, _loops_around(node, function)):
                 continue
             iterables = [_iterable(loop) for loop in _loops_around(node, function)]
             if isinstance(node, ast.YieldFrom | ast.Return) and value is not None:
@@ -351,6 +367,36 @@ class Sharding:
         )
 
 
+def _beside(made: Arguments) -> Iterator[ast.expr]:
+    """What else is put where a new object is: the other arguments of a call, and those of calls by its name."""
+    given: Any = made.call
+    holder = up(given)
+    while isinstance(holder, ast.List | ast.Tuple | ast.Starred | ast.keyword):
+        if isinstance(holder, ast.List | ast.Tuple):
+            yield from (element for element in holder.elts if element is not given)
+        given, holder = holder, up(holder)
+    if not isinstance(holder, ast.Call) or given is holder.func:
+        return
+    calls = [holder]
+    if isinstance(holder.func, ast.Attribute):
+        module, on = made.frame.module, dotted(holder.func.value)
+        around = _class_or_function(holder, module)
+        calls += [
+            call
+            for call in module.calls.get(holder.func.attr, ())
+            if isinstance(call.func, ast.Attribute) and on and dotted(call.func.value) == on
+            if call is not holder and _class_or_function(call, module) is around
+        ]
+    for call in calls:
+        yield from (part for part in (*call.args, *(k.value for k in call.keywords)) if part is not given)
+
+
+def _class_or_function(node: ast.AST, module: Module) -> Scope | None:
+    """The class whose method a node stands in, or its function."""
+    function = module.scope_of(node).enclosing_function()
+    return function.parent if function is not None and function.parent and function.parent.is_class else function
+
+
 def _places(nodes: list[ast.AST]) -> str:
     return " ".join(f"{getattr(n, 'lineno', 0)}:{getattr(n, 'col_offset', 0)}:{type(n).__name__}" for n in nodes)
 
@@ -417,6 +463,18 @@ def _is_open(loop: Any) -> bool:
 
 def _is_endless(loop: Any) -> bool:
     return isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
+
+
+def _repeats(value: ast.expr | None, loops: list[Any]) -> bool:
+    """Whether loops that only count hand out one and the same object, of which nobody needs a part."""
+    if not loops or not all(map(_is_open, loops)) or not isinstance(value, ast.Name | ast.Attribute):
+        return False
+    inside = [part for statement in loops[-1].body for part in ast.walk(statement)]
+    return bool(dotted(value)) and not any(
+        isinstance(part, ast.Call | ast.NamedExpr)
+        or (isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Store))
+        for part in inside
+    )
 
 
 def _opens(function: Function) -> bool:

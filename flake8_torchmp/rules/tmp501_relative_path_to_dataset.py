@@ -12,8 +12,8 @@ it from `__file__`, ends all doubt.
 
 The rule reports the literal, where it is written, that reaches the dataset's parameter: plain, as `Path("...")`, as
 `os.path.join("...", ...)`, a module's constant, the default of the parameter or what the dataset takes where it is
-given None, an entry of the settings that it reads by key. It says nothing if the dataset's `__init__` makes the path
-absolute.
+given None, an entry of the settings that it reads by key. Of a text that is put together, such as `root + "/train"`, it
+reports the path that `root` is. It says nothing if the dataset's `__init__` makes the path absolute.
 
 ## Fails
 ```python
@@ -130,10 +130,11 @@ def relative_path_to_dataset(module: Module, model: Model) -> Iterator[Finding]:
             repair = None
             if literal.kind != "pure":
                 shared = "yes" if model.codebase.importers(literal.module.path) else "no"
-                notes = {"kind": literal.kind, "is_shared": shared, "joins": "yes"}
+                is_text = literal.kind == "beginning"
+                notes = {"kind": literal.kind, "is_shared": shared, "joins": "no" if is_text else "yes"}
                 if given.cls is not None:
-                    has_slash = literal.text.endswith("/")
-                    is_joined = has_slash and only_joins(model.evaluator, given.cls, given.parameter, given.module)
+                    may_join = literal.text.endswith("/") and not is_text
+                    is_joined = may_join and only_joins(model.evaluator, given.cls, given.parameter, given.module)
                     notes["joins"] = f"{given.dataset} {handing_function(given)}".strip() if is_joined else "no"
                     notes["counts_parts"] = "yes" if counts_parts(model.evaluator, given.cls) else "no"
                 repair = model.repair("absolute_path", literal.node, literal.module, **notes)

@@ -64,6 +64,7 @@ if __name__ == "__main__":
 - Paths that come as arguments: those of a dataset are TMP501's, others are not followed to the caller's literal unless
   they are a parameter's default that some caller leaves out.
 - Libraries that open files in their own functions, beyond the usual ones of Python, NumPy, torch, PIL and pandas.
+- Files that are opened only where they are there (`if os.path.isfile("notes.txt"):`), unless something is raised else.
 - `os.walk(".")` and the like, also a parameter's default `"."`: their author means the current folder, whichever it is.
 - Files that the ranks of a distributed program write: they are left where the user is, as by any program.
 - Tests, which run in the folder of their project, or in one of their own.
@@ -84,11 +85,14 @@ from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.paths import Literal
 from flake8_torchmp.boundary.workers import RANKS
 from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.flow import facts_at
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import last_name, statement_of, up
+from flake8_torchmp.semantics.nodes import ancestors, last_name, statement_of, up
 from flake8_torchmp.semantics.scopes import Scope
 
 from . import rule
+
+LISTING = frozenset("walk listdir scandir glob iglob rglob iterdir".split())
 
 
 @rule("TMP502", "relative-path-in-worker")
@@ -100,7 +104,9 @@ def relative_path_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         for node, literal in model.paths.opened_in(worker.scope):
             if is_rank and _writes(node):
                 continue  # a rank is the program itself, and leaves its files where the user is
-            if not _is_current_folder(node, literal) and _is_spelled_out_by_worker(literal, worker.scope, model):
+            if _is_current_folder(node, literal) or _may_be_missing(node, literal):
+                continue
+            if _is_spelled_out_by_worker(literal, worker.scope, model):
                 message = (
                     f'worker code ({worker.reached_from}) opens the relative path "{literal.text}", which resolves '
                     "against whatever folder the worker is in: join it to an absolute folder"
@@ -136,9 +142,32 @@ def _is_current_folder(node: ast.Call, literal: Literal) -> bool:
     """`os.walk(".")`, `Path(".").glob("*.py")`, and nothing in it that has a name; a default folder that is "."."""
     if literal.text.rstrip("/") == "." and isinstance(up(literal.node), ast.arguments):
         return True
+    if last_name(node.func) not in LISTING:
+        return False
     parts = [part for given in node.args[:1] for part in ast.walk(given)]
     named = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
     return all(text.rstrip("/") == "." or text.startswith("*") for text in (literal.text, *named))
+
+
+def _may_be_missing(node: ast.Call, literal: Literal) -> bool:
+    """`if os.path.isfile(NOTES): read(NOTES)`: a file that the user may have in the current folder, or not."""
+    opened = node.args[:1] or [node.func.value if isinstance(node.func, ast.Attribute) else node.func]
+    for place in (*opened, *(hop.node for hop in literal.way)):
+        for fact in facts_at(place):
+            if fact.holds and _asks_for(fact.test, place):
+                return not any(isinstance(part, ast.Raise) for part in ast.walk(_test_around(fact.test)))
+    return False
+
+
+def _test_around(test: ast.AST) -> ast.AST:
+    return next((above for above in ancestors(test) if isinstance(above, ast.If)), test)
+
+
+def _asks_for(test: ast.expr, path: ast.AST) -> bool:
+    if not isinstance(test, ast.Call) or last_name(test.func) not in ("isfile", "exists", "is_file"):
+        return False
+    asked = test.args[0] if test.args else getattr(test.func, "value", test)
+    return ast.dump(asked) == ast.dump(path)
 
 
 def _is_class_constant(literal: Literal) -> bool:

@@ -77,6 +77,8 @@ if __name__ == "__main__":
 - A list that is sorted by another name for it, or by a function that gets it. Where one name is sorted anywhere, it
   counts as sorted everywhere.
 - Lists of each key in a dict (`groups[name].append(path)`).
+- A list that alone makes a dataset whose loader keeps its order, and that names the results of it, too
+  (`for i, batch in enumerate(loader): save(files[i], batch)`), is left alone: nothing else has to agree on its order.
 
 ## How to silence it
 Write `# noqa: TMP503` on the line of the call that lists. For a file or a folder use flake8's per-file-ignores in

@@ -262,14 +262,18 @@ def _are_of_one_object(one: Scope | None, other: Scope | None, name: str) -> boo
     )
 
 
-def taken_out(evaluator: Evaluator, name: str, scope: Scope, use: ast.AST) -> dict[str, ast.AST]:
-    """The entries that every way to a use of a variable takes out of its dict, and where: `options.pop("hook")`."""
+def taken_out(evaluator: Evaluator, name: str, scope: Scope, made: ast.AST, use: ast.AST) -> dict[str, ast.AST]:
+    """The entries that every way from where a dict is made to a use takes out of it, and where: `options.pop("hook")`.
+
+    All of them, where a loop puts something else in the place of each: `for i in range(len(x)): x[i] = f(x[i])`.
+    """
     module = scope.module
     key = ("taken out",)
     if key not in module.memo:
         found: dict[str, list[tuple[str, Change]]] = {}
         for root, changes in module.changes.items():
             labelled = [(label, change) for change in changes if (label := _label_taken(change))]
+            labelled += [("", change._replace(node=loop)) for change in changes if (loop := _replaces_all(change))]
             if labelled:
                 found[root] = labelled
         module.memo[key] = found
@@ -280,9 +284,34 @@ def taken_out(evaluator: Evaluator, name: str, scope: Scope, use: ast.AST) -> di
     ]
     if not taken:
         return {}
-    chain = {id(item) for item in (use, *ancestors(use))}
-    before = [(label, node) for label, node in taken if position(node) < position(use)]
-    return {label: node for label, node in before if any(id(s) in chain for s in block_of(statement_of(node)))}
+    to_use = {id(item) for item in (use, *ancestors(use))}
+    to_made = {id(item) for item in (made, *ancestors(made))}
+    surely: dict[str, ast.AST] = {}
+    for label, node in taken:
+        block = {id(item) for item in block_of(statement_of(node))}
+        is_between = not to_made.isdisjoint(block) and position(made) < position(node)
+        is_past = position(node) < position(use) and id(node) not in to_use
+        if is_past and (is_between or not to_use.isdisjoint(block)):
+            surely[label] = node
+    return surely
+
+
+def _replaces_all(change: Change) -> ast.For | None:
+    """The loop in which a change gives every element of a list, or every entry of a dict, anew."""
+    statement = statement_of(change.node)
+    loop = up(statement)
+    if change.kind != "item" or not isinstance(change.target, ast.Name) or not isinstance(loop, ast.For):
+        return None
+    before = loop.body[: loop.body.index(statement)] if statement in loop.body else [loop]
+    if any(isinstance(part, ast.Continue | ast.Break) for one in before for part in ast.walk(one)):
+        return None
+    names, over, name = loop.target, loop.iter, change.target.id
+    if isinstance(names, ast.Tuple) and isinstance(over, ast.Call) and last_name(over.func) in ("enumerate", "items"):
+        names = names.elts[0]
+    keys = (f"range(len({name}))", f"enumerate({name})", name, f"{name}.keys()", f"{name}.items()", f"list({name})")
+    index: Any = change.node
+    is_each = isinstance(names, ast.Name) and dotted(index.slice) == names.id
+    return loop if is_each and ast.unparse(over) in keys else None
 
 
 def _label_taken(change: Change) -> str:

@@ -217,7 +217,7 @@ class Evaluator(Answers):
             additions = changes.additions(self, name, scope, frame)
             value = value.with_additions(additions) if additions is not None else value
         if isinstance(value, Collection):
-            taken = changes.taken_out(self, name, scope, use)
+            taken = changes.taken_out(self, name, scope, value.node, use)
             value = value.without(taken) if taken else value
         return value
 
@@ -313,6 +313,7 @@ class Evaluator(Answers):
             return
         if frame.arguments is None:
             callers = [c for c in self.callers.of(frame.scope) if self._may_be_same(c[1], frame.receiver)]
+            callers = [c for c in callers if not self._is_on_another(c[0], frame)]
             for arguments, receiver in callers:
                 inner = self.frame(frame.scope, arguments, frame.closure, frame.receiver or receiver)
                 yield from self._argument(parameter, method, inner)
@@ -333,6 +334,18 @@ class Evaluator(Answers):
             for above, below in ((one, other), (other, one))
             if above.arguments is None
             for base in self.mro(below.cls)
+        )
+
+    def _is_on_another(self, arguments: Arguments, frame: Frame) -> bool:
+        """Whether a call runs a method on objects alone that are made elsewhere than the one in question."""
+        made = frame.receiver.arguments if isinstance(frame.receiver, Instance) else None
+        call: Any = arguments.call
+        if made is None or not isinstance(getattr(call, "func", None), ast.Attribute) or frame.scope.name == "__init__":
+            return False
+        owners = self.values(call.func.value, arguments.frame)
+        return bool(owners) and all(
+            isinstance(owner, Instance) and owner.arguments is not None and owner.arguments.call is not made.call
+            for owner in owners
         )
 
     def receiver(self, frame: Frame) -> Value:

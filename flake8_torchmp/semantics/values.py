@@ -341,12 +341,15 @@ class Collection(Value):
         self.node = node
         self.module = module
         self.taken: Mapping[str, ast.AST] = {}
-        """Keys that are surely taken out again, and where: what was put in under them before is gone."""
+        """Keys that are surely taken out again, and where: what was put in under them before is gone.
+
+        The key "" stands for all of them.
+        """
 
     def without(self, taken: Mapping[str, ast.AST]) -> Collection:
         """The collection that is left when the entries of some keys are taken out."""
-        kept = tuple(entry for entry in self.entries if entry.key not in taken)
-        other = Collection(self.kind, kept, self.complete, self.node, self.module)
+        kept = tuple(entry for entry in self.entries if entry.key not in taken and "" not in taken)
+        other = Collection(self.kind, kept, self.complete and "" not in taken, self.node, self.module)
         other.way, other.additions, other.taken = self.way, self.additions, taken
         return other
 
@@ -355,7 +358,7 @@ class Collection(Value):
         return [extra for extra in added if not self._was_taken(extra)] if self.taken else added
 
     def _was_taken(self, extra: Extra) -> bool:
-        taken = self.taken.get(extra.label)
+        taken = self.taken.get(extra.label) or self.taken.get("")
         frame = extra.source.frame
         return (
             taken is not None
