@@ -41,6 +41,7 @@ from .object_state import ObjectState
 from .openers import Openers
 from .paths import Paths
 from .phases import Phases
+from .programs import Programs
 from .random_globals import RandomGlobals
 from .resources import Resources
 from .restarts import Restarts
@@ -94,6 +95,7 @@ class Model:
         self.timeline = Timeline(self.evaluator, self.outline, self.methods, self.starts, self.workers)
         self.context_arguments = ContextArguments(self.evaluator, self.crossings)
         self.phases = Phases(self.outline)
+        self.programs = Programs(self.phases, self.crossings)
         self.state = State(self.outline, self.phases)
         self.import_time = ImportTime(self.evaluator, self.starts, self.phases)
         self.aftermath = Aftermath(self.evaluator, self.starts.possible, self.state)

@@ -216,6 +216,14 @@ class _Run(Walk):
         self._sets_method = timeline.evaluator.codebase.leads_to(root.path, SETTING)
         self.threads: dict[int, Value] = {}
         """The threads that were started, by their keys."""
+        self._calls: list[tuple[Scope, State, set[int]]] = []
+        """The calls that are under way: of what, what had happened before, and what has been started again since."""
+
+    def function(self, frame: Frame, state: State) -> State | None:
+        self._calls.append((frame.scope, state, set()))
+        after = super().function(frame, state)
+        self._calls.pop()
+        return after
 
     def watch(self, state: State) -> Watch:
         if self._sets_method or any(mark.kind == "thread" for mark in state):
@@ -268,6 +276,9 @@ class _Run(Walk):
             return False
         function = scope.enclosing_function()
         began_in = mark.module.scope_of(mark.node).enclosing_function()
+        for called, before, again in self._calls[:-1]:
+            if called is began_in and mark in before and id(mark.node) not in again:
+                return True  # by an earlier call of what is running now
         if mark.module is not scope.module or began_in is not function:
             return self._is_short(mark.key)
         if position(mark.node) <= position(node):
@@ -412,6 +423,8 @@ class _Run(Walk):
         self, state: State, kind: str, node: ast.AST, frame: Frame, text: str, about: Value | None = None, key: int = 0
     ) -> State:
         if any(mark.node is node and mark.kind == kind for mark in state):
+            for _, _, again in self._calls:
+                again.add(id(node))
             return state
         made_in = frame.module
         if about is not None:

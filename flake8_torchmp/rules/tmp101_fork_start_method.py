@@ -70,6 +70,8 @@ if __name__ == "__main__":
 - fork as the exception, where the same call gets another method and a test that is not of the platform picks fork.
 - Whether the parent has really used threads, CUDA or a socket before it forks. A program that forks first of all and
   never uses torch in the parent works; TMP801 looks at threads that are started before.
+- fork in tests, in files named `test_*.py` or `*_test.py`: there it is what is tested, or what lets a test hand over a
+  function of its own, and the processes end with the test.
 - `os.fork()`, which is TMP802.
 
 ## How to silence it
@@ -83,6 +85,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.import_time import is_called_test
 from flake8_torchmp.boundary.method_names import MethodName
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
@@ -94,7 +97,7 @@ from . import rule
 @rule("TMP101", "fork-start-method", fix="unsafe")
 def fork_start_method(module: Module, model: Model) -> Iterator[Finding]:
     for named in model.method_names.of(module):
-        if named.method == "fork" and not named.is_exception:
+        if named.method == "fork" and not named.is_exception and not is_called_test(named.call_module.path):
             repair = None
             if isinstance(named.node, ast.Constant):
                 notes = model.imported(named.module) | {"method": model.settings.start_method}

@@ -116,11 +116,12 @@ from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import position
 
-from . import rule
+from . import first_of_files, rule
 
 
 @rule("TMP401", "mutable-global-in-worker")
 def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
+    found: dict[str, list[Finding]] = {}
     for worker in model.workers.of(module):
         if not worker.methods - {"fork"} and not model.keeps_workers(module):
             continue
@@ -134,15 +135,29 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 continue
             if model.workers.is_of_program(worker, module):
                 continue
-            mutation = _changed_in_parent(model.state.seen_by(node, worker.scope.module, variable), model)
-            if mutation is not None and model.state.is_set_by(variable, worker, model.workers):
-                continue
-            if mutation is not None and model.state.is_entered_by(variable, model.workers):
+            changes = [
+                change
+                for change in model.state.seen_by(node, worker.scope.module, variable)
+                if model.programs.may_meet(change.node, change.module, module, worker.kind)
+            ]
+            mutation = _changed_in_parent(changes, model)
+            if mutation is not None and _is_own(variable, worker, model):
                 continue
             if mutation is not None:
-                yield _stale(node, variable, mutation, worker, model)
+                found.setdefault(variable.text, []).append(_stale(node, variable, mutation, worker, model))
             elif worker.methods - {"fork"} and model.random_globals.is_drawn(variable):
-                yield _made_again(node, variable, worker, model)
+                found.setdefault(variable.text, []).append(_made_again(node, variable, worker, model))
+    for several in found.values():
+        yield first_of_files(several)
+
+
+def _is_own(variable: Global, worker: WorkerFunction, model: Model) -> bool:
+    """Whether each process sets its copy up for itself."""
+    return (
+        model.state.is_set_by(variable, worker, model.workers)
+        or model.state.is_entered_by(variable, model.workers)
+        or model.state.is_told_by_process(variable)
+    )
 
 
 def _is_state(node: ast.expr, variable: Global, model: Model) -> bool:

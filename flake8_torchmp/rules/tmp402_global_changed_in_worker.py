@@ -86,6 +86,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain
 
 from flake8_torchmp.boundary.class_state import changed_through_objects
@@ -93,16 +94,20 @@ from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.binder import MUTATORS
 from flake8_torchmp.semantics.calls import Arguments
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import ancestors, position, statement_of
-from flake8_torchmp.semantics.scopes import Binding
+from flake8_torchmp.semantics.nodes import ancestors, last_name, position, statement_of, up
+from flake8_torchmp.semantics.scopes import Binding, Scope
 
-from . import rule
+from . import first_of_files, rule
+
+MOST_CALLERS = 40
 
 
 @rule("TMP402", "global-changed-in-worker")
 def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
+    lost: dict[str, list[Finding]] = {}
     for worker in model.workers.of(module):
         found = chain(model.state.changed_by(worker.scope), changed_through_objects(worker.scope, model.state))
         changed = [item for item in found if _is_state(*item, model)]
@@ -115,13 +120,18 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             continue
         known = [variable for _, variable in changed]
         for node, variable in (*changed, *(item for item in read if item[1] not in known)):
+            attribute = "" if model.state.is_primitive(variable) else model.state.gathered_in_class(node, variable)
+            may_meet = partial(model.programs.may_meet, seed=module, kind=worker.kind)
+            if not model.state.is_read_by_parent(variable, model.workers, attribute, may_meet):
+                continue
+            cause = f"{variable.text}.{attribute}" if attribute else variable.text
             if not model.state.is_primitive(variable):
-                attribute = model.state.gathered_in_class(node, variable)
-                is_read = model.state.is_read_by_parent(variable, model.workers, attribute)
-                if is_read and not _is_own(node, variable, worker, model):
-                    yield _lost(node, variable, attribute, worker, model)
-            elif worker.methods - {"fork"}:
-                yield from _unshared(node, variable, worker, model)
+                if not _is_own(node, variable, worker, model):
+                    lost.setdefault(cause, []).append(_lost(node, variable, cause, worker, model))
+            elif worker.methods - {"fork"} and not model.workers.are_set_in_worker(variable, model.state):
+                lost.setdefault(cause, []).append(_unshared(node, variable, worker, model))
+    for several in lost.values():
+        yield first_of_files(several)
 
 
 def _is_state(node: ast.AST, variable: Global, model: Model) -> bool:
@@ -132,22 +142,47 @@ def _is_own(node: ast.AST, variable: Global, worker: WorkerFunction, model: Mode
     """Whether each process sets its copy for itself: by a setter that the parent calls as well, or as a whole."""
     if model.state.is_set_by(variable, worker, model.workers) or _is_bound_before(node, variable, worker):
         return True
-    if model.state.is_entered_around(node, variable):
+    if model.state.is_entered_around(node, variable) or model.state.is_told_by_process(variable):
         return True  # what a context manager sets it takes back
     binding = next((item for item in variable.bindings if item.node is node), None)
-    if binding is None or binding.kind != "assign" or binding.value is None:
+    if binding is None:
+        return _sets(node, worker.scope.module, model) and _is_run_by_parent(worker.scope, model)
+    if binding.kind != "assign" or binding.value is None:
         return False
     if any(isinstance(part, ast.Name) and part.id == variable.name for part in ast.walk(binding.value)):
         return False
     if any(other is not binding and _is_bound_by_parent(other, variable, model) for other in variable.bindings):
         return True
-    callers = [arguments for arguments, _ in model.evaluator.callers.of(worker.scope)]
-    return any(
-        model.state.phase(caller.call, caller.frame.module) == "parent"
-        and not _is_handed_over(caller, model)
-        and not ((around := caller.frame.scope.enclosing_function()) is not None and model.workers.runs(around))
-        for caller in callers
-    )
+    return _is_run_by_parent(worker.scope, model)
+
+
+def _sets(node: ast.AST, module: Module, model: Model) -> bool:
+    """Whether a change sets what is there, rather than adding to it: `OPTIONS.size = 1`, `OPTIONS.load(path)`."""
+    if isinstance(node, ast.Call):
+        name = last_name(node.func)
+        mutations = model.state.mutations
+        return name == "clear" or not (
+            name in MUTATORS or mutations.collects(node, module) or mutations.stores(node, module)
+        )
+    return isinstance(node, ast.Attribute) and not isinstance(up(node), ast.AugAssign)
+
+
+def _is_run_by_parent(scope: Scope, model: Model) -> bool:
+    """Whether the parent comes to a function of workers for itself too, otherwise than by handing it over."""
+    seen = {scope.place}
+    pending = [scope]
+    while pending and len(seen) < MOST_CALLERS:
+        for caller, _ in model.evaluator.callers.of(pending.pop()):
+            around = caller.frame.scope.enclosing_function()
+            if _is_handed_over(caller, model):
+                continue
+            if around is None or not model.workers.runs(around):
+                if model.state.phase(caller.call, caller.frame.module) == "parent":
+                    return True
+            elif around.place not in seen:
+                seen.add(around.place)
+                pending.append(around)
+    return False
 
 
 def _is_bound_by_parent(binding: Binding, variable: Global, model: Model) -> bool:
@@ -174,8 +209,7 @@ def _is_bound_before(node: ast.AST, variable: Global, worker: WorkerFunction) ->
     )
 
 
-def _lost(node: ast.AST, variable: Global, attribute: str, worker: WorkerFunction, model: Model) -> Finding:
-    cause = f"{variable.text}.{attribute}" if attribute else variable.text
+def _lost(node: ast.AST, variable: Global, cause: str, worker: WorkerFunction, model: Model) -> Finding:
     message = (
         f"{worker.scope.name}() changes the global {variable.name} in a worker ({worker.reached_from}), where the "
         "parent never sees it: return the result, or share it through a queue or shared memory"
@@ -187,17 +221,14 @@ def _lost(node: ast.AST, variable: Global, attribute: str, worker: WorkerFunctio
     return model.finding("TMP402", message, node, worker.scope.module, way, cause=cause)
 
 
-def _unshared(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model) -> Iterator[Finding]:
+def _unshared(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model) -> Finding:
     """A shared value or queue at module level: each spawned child makes its own."""
-    if model.workers.are_set_in_worker(variable, model.state):
-        return
-    if model.state.is_read_by_parent(variable, model.workers):
-        message = (
-            f"{worker.scope.name}() uses the module-level {variable.name}, which each spawned worker makes anew, "
-            f"so nothing is shared ({worker.reached_from}): pass it as an argument or through an initializer"
-        )
-        way = [
-            Step(variable.module.path, position(variable.bindings[0].node)[0], f"{variable.name} is made"),
-            Step(worker.scope.module.path, position(node)[0], f"{worker.scope.name}() uses it in a worker"),
-        ]
-        yield model.finding("TMP402", message, node, worker.scope.module, way, cause=variable.text)
+    message = (
+        f"{worker.scope.name}() uses the module-level {variable.name}, which each spawned worker makes anew, "
+        f"so nothing is shared ({worker.reached_from}): pass it as an argument or through an initializer"
+    )
+    way = [
+        Step(variable.module.path, position(variable.bindings[0].node)[0], f"{variable.name} is made"),
+        Step(worker.scope.module.path, position(node)[0], f"{worker.scope.name}() uses it in a worker"),
+    ]
+    return model.finding("TMP402", message, node, worker.scope.module, way, cause=variable.text)

@@ -95,7 +95,7 @@ from . import rule
 @rule("TMP602", "swallowed-worker-exception")
 def swallowed_worker_exception(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
-        for node in swallowing(worker.scope):
+        for node in swallowing(worker.scope, not worker.calls_away, worker.kind == "initializer"):
             if worker.kind in RANKS and model.workers.train_together(module):
                 break  # a rank is the program itself, and its author's choice is no worker's
             what = "suppress()" if isinstance(node, ast.Call) else "this handler"

@@ -75,6 +75,7 @@ Starting the threads after the processes, or joining them before, works as well.
 - When a thread ends by itself: `join`, `shutdown`, `terminate` and the end of a `with` count, and short work, without a
   loop or a wait, is taken to be done once the function has returned that began it.
 - Whether the forked code ever touches a lock that the thread holds.
+- What tests fork, in files named `test_*.py` or `*_test.py`: that it works, or does not, is what they are for.
 
 ## How to silence it
 Write `# noqa: TMP801` on the line that starts the processes, ignore the code in setup.cfg (`extend-ignore = TMP801`),
@@ -84,17 +85,16 @@ or for one file with per-file-ignores. Where no target forks by default, `torchm
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.import_time import is_called_test
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.flow import contradict, facts_at
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import position, statement_of
 
-from . import rule
+from . import first_of_files, rule
 
 THREADS = re.compile(rb"threading|\b_thread\b|\bThreadPool|multiprocessing\.dummy|QueueListener")
 
@@ -103,16 +103,13 @@ THREADS = re.compile(rb"threading|\b_thread\b|\bThreadPool|multiprocessing\.dumm
 def fork_after_threads(module: Module, model: Model) -> Iterator[Finding]:
     if not THREADS.search(module.data):
         return
-    told: set[ast.stmt] = set()
-    moments = sorted(model.timeline.forked_after_threads(module), key=lambda item: position(item[0].node))
-    for moment, thread in moments:
+    found: dict[tuple[str, int], list[Finding]] = {}
+    for moment, thread in model.timeline.forked_after_threads(module):
         assert moment.start is not None
+        if is_called_test(moment.module.path):
+            continue
         if thread.node is moment.node or contradict(facts_at(thread.node), facts_at(moment.node)):
             continue  # one or the other, as a test says
-        statement = statement_of(moment.node)
-        if statement in told:
-            continue  # `for batch in enumerate(loader)` is one start
-        told.add(statement)
         line = getattr(thread.node, "lineno", 1)
         place = f"line {line}" if thread.module is moment.module else f"{thread.module.name}, line {line}"
         how = "forks by default on Linux" if moment.start.by_default else "forks"
@@ -121,4 +118,9 @@ def fork_after_threads(module: Module, model: Model) -> Iterator[Finding]:
             f"the child: start it after, or choose {model.settings.start_method}"
         )
         way = [Step(thread.module.path, line, thread.text)]
-        yield model.finding("TMP801", message, moment.node, moment.module, way)
+        finding = model.finding(
+            "TMP801", message, moment.node, moment.module, way, cause=f"{thread.module.path}:{line}"
+        )
+        found.setdefault((thread.module.path, line), []).append(finding)
+    for several in found.values():
+        yield first_of_files(several)
