@@ -11,16 +11,11 @@ from flake8_torchmp.semantics.flow import block_of
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, dotted, last_name, root_name
 from flake8_torchmp.semantics.scopes import Scope
 
-from .stand_ins import BLANK, steps_of
+from .stand_ins import BLANK, READING, steps_of
 
 FEWEST_WORDS = 4
 """A comment of fewer words gives no reason."""
 
-_READING = frozenset(
-    "open load loads loadtxt genfromtxt imread imdecode read read_text read_bytes readline readlines read_csv "
-    "read_image read_video".split()
-)
-"""Calls that bring what a sample is made of."""
 _DRAWING = frozenset("choice choices sample".split())
 _FILES = frozenset("exists isfile isdir islink lexists is_file is_dir basename dirname join split splitext".split())
 _NOTING = frozenset(("append", "add"))
@@ -34,7 +29,7 @@ def improves(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope
     parts = [part for statement in body for part in ast.walk(statement)]
     calls = [part for part in parts if isinstance(part, ast.Call)]
     told = receivers | set(steps_of(receivers, scope))
-    if any(root_name(call.func) in told or last_name(call.func) in _READING for call in calls):
+    if any(root_name(call.func) in told or last_name(call.func) in READING for call in calls):
         return _hands_on(body, handled) and not any(root_name(call.func) in told for call in calls)
     if any(not isinstance(statement, ast.Pass | ast.Continue) for statement in handled):
         return _hands_on(body, handled)

@@ -17,6 +17,12 @@ COLLECTING = frozenset("append appendleft extend add insert put put_nowait updat
 WRITING = frozenset("save savez savez_compressed dump imwrite write write_text write_bytes to_csv to_file".split())
 """Calls by which a task gives what it has made, where that is files."""
 
+READING = frozenset(
+    "open load loads loadtxt genfromtxt imread imdecode read read_text read_bytes readline readlines read_csv "
+    "read_image read_video".split()
+)
+"""Calls that bring what a sample is made of."""
+
 _MADE_OF_CONSTANTS = frozenset("tensor array new full".split())
 
 
@@ -30,6 +36,8 @@ def hides_data(
     """
     if _runs_what_others_give(body, scope):
         return True
+    if _only_looks_up(body) or (not is_near and _only_asks(body)):
+        return False
     for statement in handled:
         if isinstance(statement, ast.Return | ast.Assign | ast.AnnAssign) and statement.value is not None:
             if _stands_in(statement.value, scope, receivers, is_near):
@@ -39,6 +47,28 @@ def hides_data(
     if not all(_does_nothing(statement) for statement in handled):
         return False
     return _is_missed(body, scope, receivers, is_near)
+
+
+def _only_looks_up(body: Sequence[ast.stmt]) -> bool:
+    """`items = bought[user]`: what has no entry gets the default."""
+    value = _value_of(body)
+    keys = []
+    while isinstance(value, ast.Subscript | ast.Attribute):
+        keys += [value.slice] if isinstance(value, ast.Subscript) else []
+        value = value.value
+    return isinstance(value, ast.Name) and bool(keys) and not any(isinstance(key, ast.Constant) for key in keys)
+
+
+def _only_asks(body: Sequence[ast.stmt]) -> bool:
+    """`area = roc_auc_score(truth, guess)` in a helper: it is not defined for all that callers have."""
+    value = _value_of(body)
+    return isinstance(value, ast.Call) and last_name(value.func) not in READING
+
+
+def _value_of(body: Sequence[ast.stmt]) -> ast.expr | None:
+    """What a block of one statement assigns or returns."""
+    only = body[0] if len(body) == 1 else None
+    return only.value if isinstance(only, ast.Assign | ast.AnnAssign | ast.Return) else None
 
 
 def _hands_over(value: ast.expr) -> bool:

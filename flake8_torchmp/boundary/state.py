@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from flake8_torchmp.semantics import builtin, classes, effects
+from flake8_torchmp.semantics.binder import MUTATORS
 from flake8_torchmp.semantics.calls import is_class_method, is_property, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, conditions, facts
@@ -157,6 +158,22 @@ class State:
             for callee in callees
             if isinstance(callee, Method)
             for inner in body_nodes(callee.function.node)
+        )
+
+    def is_told_by_environment(self, mutation: Mutation, variable: Global) -> bool:
+        """Whether what changes a variable writes it to the environment, where each import finds it."""
+        module = mutation.module
+        function = module.scope_of(mutation.node).enclosing_function()
+        made = [b.value for b in variable.bindings if isinstance(b.value, ast.expr)]
+        is_read = any(_names_environment(part) for value in made for part in ast.walk(value))
+        return (
+            function is not None
+            and is_read
+            and any(
+                _names_environment(part) and isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Store)
+                for part in body_nodes(function.node)
+                if (outer := up(part)) is not None
+            )
         )
 
     def is_told_by_process(self, variable: Global) -> bool:
@@ -347,7 +364,11 @@ class State:
     def is_changed_by_read(self, node: ast.expr, module: Module) -> bool:
         """Whether a read is only the first half of a change: `X` of `X.append(1)` or `METER.note(loss)`."""
         holder = up(node)
-        if not isinstance(holder, ast.Attribute) or not isinstance(up(holder), ast.Call):
+        if not isinstance(holder, ast.Attribute):
+            return False
+        if isinstance(method := up(holder), ast.Attribute) and method.attr in MUTATORS:
+            return isinstance(call := up(method), ast.Call) and call.func is method  # `Timer.times.setdefault(…)`
+        if not isinstance(up(holder), ast.Call):
             return False
         changes = module.changes.get(root_name(node), ())
         if any(change.target is node and change.kind == "method" for change in changes):
@@ -426,6 +447,12 @@ class State:
     def is_primitive(self, variable: Global) -> bool:
         """A queue, lock or shared value of multiprocessing, made when the module is imported."""
         return any(isinstance(v, Result) and mp_name(v.callee) in PRIMITIVES for v in self.names.values(variable))
+
+
+def _names_environment(node: ast.AST) -> bool:
+    return (isinstance(node, ast.Attribute) and node.attr == "environ") or (
+        isinstance(node, ast.Name | ast.Attribute) and last_name(node) in ("environ", "getenv")
+    )
 
 
 def _compared(call: ast.Call, module: Module) -> Iterator[ast.AST]:

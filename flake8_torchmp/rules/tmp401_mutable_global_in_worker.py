@@ -115,6 +115,7 @@ from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import position
+from flake8_torchmp.semantics.scopes import Scope
 
 from . import first_of_files, rule
 
@@ -122,6 +123,7 @@ from . import first_of_files, rule
 @rule("TMP401", "mutable-global-in-worker")
 def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     found: dict[str, list[Finding]] = {}
+    here = {worker.scope for worker in model.workers.of(module)}
     for worker in model.workers.of(module):
         if not worker.methods - {"fork"} and not model.keeps_workers(module):
             continue
@@ -139,8 +141,9 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 change
                 for change in model.state.seen_by(node, worker.scope.module, variable)
                 if model.programs.may_meet(change.node, change.module, module, worker.kind)
+                and not model.state.is_told_by_environment(change, variable)
             ]
-            mutation = _changed_in_parent(changes, model)
+            mutation = _changed_in_parent(changes, here, model)
             if mutation is not None and _is_own(variable, worker, model):
                 continue
             if mutation is not None:
@@ -169,13 +172,13 @@ def _is_state(node: ast.expr, variable: Global, model: Model) -> bool:
     return not state.is_constant_by_type(variable) and not state.is_primitive(variable)
 
 
-def _changed_in_parent(mutations: list[Mutation], model: Model) -> Mutation | None:
+def _changed_in_parent(mutations: list[Mutation], in_workers: set[Scope], model: Model) -> Mutation | None:
     """The first change that only the parent sees; None where workers set it for themselves."""
     found = None
     phases = [_phase(mutation, model) for mutation in mutations]
     for mutation, phase in zip(mutations, phases, strict=True) if "parent" in phases else ():
         function = mutation.module.scope_of(mutation.node).enclosing_function()
-        if function is not None and model.workers.runs(function):
+        if function is not None and (function in in_workers or model.workers.runs(function)):
             if mutation.kind == "rebound" or model.workers.sets_up(function):
                 return None
             continue  # each process does it for itself

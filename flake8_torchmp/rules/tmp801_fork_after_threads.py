@@ -101,7 +101,7 @@ THREADS = re.compile(rb"threading|\b_thread\b|\bThreadPool|multiprocessing\.dumm
 
 @rule("TMP801", "fork-after-threads")
 def fork_after_threads(module: Module, model: Model) -> Iterator[Finding]:
-    if not THREADS.search(module.data):
+    if not THREADS.search(module.data) or is_called_test(module.path):
         return
     found: dict[tuple[str, int], list[Finding]] = {}
     for moment, thread in model.timeline.forked_after_threads(module):

@@ -36,5 +36,12 @@ def words_about(node: ast.expr, lines: Sequence[str]) -> list[str]:
     for outer in ancestors(statement):
         if not isinstance(outer, ast.If):
             break
-        places.add(outer.lineno)
+        places |= {outer.lineno, _after_comment(lines, outer.lineno)}
     return words_of(lines[node.lineno - 1]) + [word for place in sorted(places) for word in words_above(lines, place)]
+
+
+def _after_comment(lines: Sequence[str], number: int) -> int:
+    """The first of the imports that a line follows: what is said above them is said of it, too."""
+    while number > 1 and (not (line := lines[number - 2].strip()) or line.startswith(("import ", "from "))):
+        number -= 1
+    return number
