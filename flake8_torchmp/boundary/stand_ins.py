@@ -158,7 +158,7 @@ def _is_missed(body: Sequence[ast.stmt], scope: Scope, receivers: set[str], is_n
     calls = {last_name(part.func) for part in parts if isinstance(part, ast.Call)}
     if calls & COLLECTING or (is_near and calls & WRITING):
         return True
-    if any(isinstance(part, ast.AugAssign) for part in parts):
+    if any(isinstance(part, ast.AugAssign) and not _is_text(part.value) for part in parts):
         return True
     if any(isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) for part in parts):
         return True
@@ -169,6 +169,11 @@ def _is_missed(body: Sequence[ast.stmt], scope: Scope, receivers: set[str], is_n
         isinstance(s, ast.Return) and s.value is not None and _stands_in(s.value, scope, receivers, is_near)
         for s in _after(body)
     )
+
+
+def _is_text(value: ast.expr) -> bool:
+    """What is added to a text, which is a text without it."""
+    return isinstance(value, ast.JoinedStr) or (isinstance(value, ast.Constant) and isinstance(value.value, str))
 
 
 def _is_left_behind(name: str, body: Sequence[ast.stmt], scope: Scope, receivers: set[str]) -> bool:

@@ -109,6 +109,7 @@ from itertools import chain
 
 from flake8_torchmp.boundary.class_state import read_through_objects
 from flake8_torchmp.boundary.global_names import Global
+from flake8_torchmp.boundary.messages import only_decides_on_messages
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.mutations import Mutation
 from flake8_torchmp.boundary.workers import WorkerFunction
@@ -135,7 +136,7 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         for node, variable in reads:
             if not _is_state(node, variable, model) or model.state.is_changed_by_read(node, worker.scope.module):
                 continue
-            if model.workers.is_of_program(worker, module):
+            if model.workers.is_of_program(worker, module) or only_decides_on_messages(node):
                 continue
             changes = [
                 change
@@ -178,7 +179,7 @@ def _changed_in_parent(mutations: list[Mutation], in_workers: set[Scope], model:
     phases = [_phase(mutation, model) for mutation in mutations]
     for mutation, phase in zip(mutations, phases, strict=True) if "parent" in phases else ():
         function = mutation.module.scope_of(mutation.node).enclosing_function()
-        if function is not None and (function in in_workers or model.workers.runs(function)):
+        if function is not None and (function in in_workers or model.may_run_in_workers(function)):
             if mutation.kind == "rebound" or model.workers.sets_up(function):
                 return None
             continue  # each process does it for itself

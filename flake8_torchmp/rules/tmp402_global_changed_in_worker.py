@@ -126,7 +126,7 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 continue
             cause = f"{variable.text}.{attribute}" if attribute else variable.text
             if not model.state.is_primitive(variable):
-                if not _is_own(node, variable, worker, model):
+                if not _is_own(node, variable, worker, model) and not _begins_anew(variable, attribute, model):
                     lost.setdefault(cause, []).append(_lost(node, variable, cause, worker, model))
             elif worker.methods - {"fork"} and not model.workers.are_set_in_worker(variable, model.state):
                 lost.setdefault(cause, []).append(_unshared(node, variable, worker, model))
@@ -154,6 +154,17 @@ def _is_own(node: ast.AST, variable: Global, worker: WorkerFunction, model: Mode
     if any(other is not binding and _is_bound_by_parent(other, variable, model) for other in variable.bindings):
         return True
     return _is_run_by_parent(worker.scope, model)
+
+
+def _begins_anew(variable: Global, attribute: str, model: Model) -> bool:
+    """Whether worker code binds anew what a class keeps, before it adds to that: `Config.stack = [index]`."""
+    return bool(attribute) and any(
+        mutation.attribute == attribute
+        and _sets(mutation.node, mutation.module, model)
+        and (function := mutation.module.scope_of(mutation.node).enclosing_function()) is not None
+        and model.may_run_in_workers(function)
+        for mutation in model.state.mutations.of(variable)
+    )
 
 
 def _sets(node: ast.AST, module: Module, model: Model) -> bool:
