@@ -68,6 +68,7 @@ if __name__ == "__main__":
   names: of an option, of `os.getenv`, of `config.get("start_method", "fork")`.
 - fork that is nobody's choice: the default of Linux before Python 3.14. TMP901, off by default, asks for a choice.
 - fork as the exception, where the same call gets another method and a test that is not of the platform picks fork.
+- fork for a reason that a comment beside it gives, in some words of which one is fork; a class made for each method.
 - Whether the parent has really used threads, CUDA or a socket before it forks. A program that forks first of all and
   never uses torch in the parent works; TMP801 looks at threads that are started before.
 - fork in tests, in files named `test_*.py` or `*_test.py`: there it is what is tested, or what lets a test hand over a

@@ -19,6 +19,15 @@ A global counts as changed if the project fills, edits or rebinds it outside of 
 setting attributes of a module-level object. A table that every import makes the same way is right: a literal, a loop at
 module level, a registry that decorators fill, a table of random numbers with a fixed seed.
 
+One global is one finding in a file, and in all the files that worker code reaches from one place: it stands at the
+first read, tests last, says how many more files read it, and names them on its way.
+
+Not reported is what each process has for itself: a global that worker code fills from what it was handed
+(`CONFIG.update(given)`, also by a method), makes where it is missing, enters by `with`, or begins anew where
+`os.getpid()` has changed; one whose changes go to `os.environ`, where the import finds them; one that only another
+program of the project changes, which does not start these workers; and a read that only decides whether a message is
+printed or logged.
+
 ## Fails
 ```python
 import torch

@@ -12,7 +12,12 @@ That is every child on Windows, on macOS since Python 3.8, and everywhere since 
 What a worker learns goes back as a result: returned by the pool's function, part of the batch, put on a queue. A shared
 object has to come from the parent, as an argument of the process or through the initializer of the pool.
 
-The finding is on the first change of that name in worker code, be it in the function itself or in one that it calls.
+The finding is on the first change of that name in worker code, be it in the function itself or in one that it calls;
+if several files change it, on the first of them, tests last, and it says how many more there are.
+
+Only what a program reads counts whose workers change it: a list that another script prints is nobody's loss here. A
+process that sets its own copy, by a function that the parent calls for itself as well, from what it was handed, or
+where `os.getpid()` has changed, loses nothing either.
 
 ## Fails
 ```python
