@@ -36,6 +36,7 @@ from flake8_torchmp.semantics.values import (
 from . import apis, managers
 from .events import FIXING, AllEvents, OnlyThreads
 from .guards import tells_main
+from .import_time import is_called_test
 from .methods import ALL, StartMethods, allows_none, mp_name
 from .starts import Start, Starts
 from .threads import (
@@ -101,11 +102,12 @@ class Timeline:
         for watch in (self.threads, *self.all_events.values()):
             watch.forget()
 
-    def of(self, scopes: list[Scope]) -> dict[int, Moment]:
+    def of(self, scopes: list[Scope], *, in_tests: bool = True) -> dict[int, Moment]:
         """The moments of all runs that come to some functions, by the node at which they are."""
         found: dict[int, Moment] = {}
         steps = 0
-        for root, is_main in sorted(self._roots(scopes), key=_of_function):
+        roots = [root for root in self._roots(scopes) if in_tests or not is_called_test(root[0].module.path)]
+        for root, is_main in sorted(roots, key=_of_function):
             if steps > MOST_STEPS:
                 break
             for moment in self._run(root, is_main).values():
@@ -175,7 +177,7 @@ class Timeline:
         scopes = list(self._threading_scopes(module))
         if any(is_main and root.module is module for root, is_main in self._roots(scopes)):
             scopes += self._programs_with(module)
-        for moment in self.of(scopes).values() if scopes else ():
+        for moment in self.of(scopes, in_tests=False).values() if scopes else ():
             start = moment.start
             if (
                 start is None
