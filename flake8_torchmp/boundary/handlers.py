@@ -69,19 +69,14 @@ def swallowing(scope: Scope, is_near: bool, prepares: bool) -> Iterator[ast.AST]
             if not is_caught and node.finalbody and isinstance(node.finalbody[-1], ast.Return):
                 yield node.finalbody[-1]
         elif isinstance(node, ast.With) and not _is_optional(node.body, scope):
-            if courtesies.improves(node.body, (), scope, _receivers(scope)):
-                continue
-            if not hides_data(node.body, (), scope, _receivers(scope), is_near):
-                continue
             suppressing = scope.module.names_of("suppress")
-            for item in node.items:
-                call = item.context_expr
-                if (
-                    isinstance(call, ast.Call)
-                    and last_name(call.func) in suppressing
-                    and any(map(_is_broad, call.args))
-                ):
-                    yield call
+            calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
+            broad = [c for c in calls if last_name(c.func) in suppressing and any(map(_is_broad, c.args))]
+            receivers = _receivers(scope) if broad else set()
+            if not broad or courtesies.improves(node.body, (), scope, receivers):
+                continue
+            if hides_data(node.body, (), scope, receivers, is_near):
+                yield from broad
 
 
 def _is_thought_of(handler: ast.ExceptHandler, around: ast.Try, scope: Scope) -> bool:

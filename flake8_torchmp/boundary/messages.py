@@ -1,4 +1,4 @@
-"""What only decides whether somebody is told something."""
+"""What only decides whether somebody is told or shown something."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from flake8_torchmp.semantics.flow import block_of
-from flake8_torchmp.semantics.nodes import ancestors, last_name
+from flake8_torchmp.semantics.nodes import ancestors, body_nodes, is_none, last_name
+from flake8_torchmp.semantics.scopes import Scope
 
 TELLING = frozenset("print pprint debug info warning warn error exception critical log".split())
 
@@ -22,6 +23,19 @@ def only_decides_on_messages(node: ast.AST) -> bool:
         if isinstance(outer, ast.stmt):
             break
     return False
+
+
+def only_draws(scope: Scope) -> bool:
+    """Whether a function of a file that uses matplotlib gives nothing back and puts nothing anywhere."""
+    return (
+        b"matplotlib" in scope.module.data
+        and not scope.is_generator
+        and all(given.value is None or is_none(given.value) for given in scope.returns)
+        and not any(
+            isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store)
+            for part in body_nodes(scope.node)
+        )
+    )
 
 
 def _are_messages(statements: Sequence[ast.stmt]) -> bool:

@@ -178,7 +178,7 @@ def _is_text(value: ast.expr) -> bool:
 
 def _is_left_behind(name: str, body: Sequence[ast.stmt], scope: Scope, receivers: set[str]) -> bool:
     """Whether a variable that is read after a block keeps what stood in for it, or what the last round left."""
-    if not _is_read_outside(name, body, scope):
+    if name not in scope.bindings or not _is_read_outside(name, body, scope):
         return False
     told = receivers | set(steps_of(receivers, scope))
     steps = (s.value for s in body if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call))

@@ -26,7 +26,7 @@ Not reported is what each process has for itself: a global that worker code fill
 (`CONFIG.update(given)`, also by a method), makes where it is missing, enters by `with`, or begins anew where
 `os.getpid()` has changed; one whose changes go to `os.environ`, where the import finds them; one that only another
 program of the project changes, which does not start these workers; and a read that only decides whether a message is
-printed or logged.
+printed or logged, or stands in a function that only draws by matplotlib.
 
 ## Fails
 ```python
@@ -118,7 +118,7 @@ from itertools import chain
 
 from flake8_torchmp.boundary.class_state import read_through_objects
 from flake8_torchmp.boundary.global_names import Global
-from flake8_torchmp.boundary.messages import only_decides_on_messages
+from flake8_torchmp.boundary.messages import only_decides_on_messages, only_draws
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.mutations import Mutation
 from flake8_torchmp.boundary.workers import WorkerFunction
@@ -136,6 +136,8 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     here = {worker.scope for worker in model.workers.of(module)}
     for worker in model.workers.of(module):
         if not worker.methods - {"fork"} and not model.keeps_workers(module):
+            continue
+        if only_draws(worker.scope):
             continue
         reads = chain(
             model.state.names.read_by(worker.scope),
