@@ -44,9 +44,24 @@ def hides_data(
                 return True
         elif isinstance(statement, ast.Expr) and _hands_over(statement.value):
             return True  # `results.put(0)`: what tells has been seen before
-    if not all(_does_nothing(statement) for statement in handled):
+    if not all(_does_nothing(statement) for statement in handled) or _is_tried_again(body):
         return False
     return _is_missed(body, scope, receivers, is_near)
+
+
+def _is_tried_again(body: Sequence[ast.stmt]) -> bool:
+    """Whether the loop around a block ends once the block has succeeded, or enough has been found."""
+    loop = next((outer for outer in _around(body[0]) if isinstance(outer, ast.For | ast.While)), None)
+    for part in ast.walk(loop) if loop is not None else ():
+        if isinstance(part, ast.Break) and next(o for o in _around(part) if isinstance(o, ast.For | ast.While)) is loop:
+            tests = [outer.test for outer in _around(part) if isinstance(outer, ast.If)]
+            if any(part is statement for statement in body) or any(_counts(test) for test in tests):
+                return True
+    return False
+
+
+def _counts(test: ast.expr) -> bool:
+    return any(isinstance(part, ast.Call) and last_name(part.func) == "len" for part in ast.walk(test))
 
 
 def _only_looks_up(body: Sequence[ast.stmt]) -> bool:
