@@ -177,7 +177,10 @@ class Timeline:
         scopes = list(self._threading_scopes(module))
         if any(is_main and root.module is module for root, is_main in self._roots(scopes)):
             scopes += self._programs_with(module)
-        for moment in self.of(scopes, in_tests=False).values() if scopes else ():
+        moments = self.of(scopes, in_tests=False).values() if scopes else ()
+        either = {id(moment.node) for moment in moments if moment.start is not None}
+        """Where `kind(target=…)` starts a process, or a thread where that is chosen: all of one kind, then."""
+        for moment in moments:
             start = moment.start
             if (
                 start is None
@@ -185,7 +188,11 @@ class Timeline:
                 or (not start.by_default and len(start.methods) == len(ALL))
             ):
                 continue
-            threads = [mark for mark in moment.before if mark.kind == "thread" and mark.made_in is module]
+            threads = [
+                mark
+                for mark in moment.before
+                if mark.kind == "thread" and mark.made_in is module and id(mark.node) not in either
+            ]
             if threads:
                 yield moment, min(threads, key=lambda mark: position(mark.node))
 
