@@ -59,7 +59,7 @@ class MethodNames:
                     key = (id(value.node), id(call))
                     if key not in seen:
                         seen.add(key)
-                        is_exception = len(named) > 1 and _is_picked(value.node, call)
+                        is_exception = (len(named) > 1 or _is_one_arm(value.node)) and _is_picked(value.node, call)
                         is_exception = is_exception or _is_meant(value) or _is_one_of_all(call, module)
                         yield self._named(value, call, frame, text, is_exception)
         yield from self._by_classes(module)
@@ -133,6 +133,13 @@ def _is_meant(named: Constant) -> bool:
     return len(words) >= FEWEST_WORDS and any(
         word.lower().strip("'") in ("fork", "forking", "forked") for word in words
     )
+
+
+def _is_one_arm(node: ast.AST) -> bool:
+    """`"fork" if backend == "gloo" else "spawn"`"""
+    choice = up(node)
+    arms = (choice.body, choice.orelse) if isinstance(choice, ast.IfExp) else ()
+    return any(arm is not node and isinstance(arm, ast.Constant) and arm.value in ALL for arm in arms)
 
 
 def _is_one_of_all(call: ast.Call, module: Module) -> bool:

@@ -149,13 +149,11 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 continue
             if model.workers.is_of_program(worker, module) or only_decides_on_messages(node):
                 continue
-            changes = [
-                change
-                for change in model.state.seen_by(node, worker.scope.module, variable)
-                if model.programs.may_meet(change.node, change.module, module, worker.kind)
-                and not model.state.is_told_by_environment(change, variable)
-            ]
+            changes = model.state.seen_by(node, worker.scope.module, variable)
             mutation = _changed_in_parent(changes, here, model)
+            if mutation is not None:
+                meeting = [change for change in changes if _may_be_missed(change, variable, module, worker, model)]
+                mutation = _changed_in_parent(meeting, here, model)
             if mutation is not None and _is_own(variable, worker, model):
                 continue
             if mutation is not None:
@@ -164,6 +162,13 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 found.setdefault(variable.text, []).append(_made_again(node, variable, worker, model))
     for several in found.values():
         yield first_of_files(several)
+
+
+def _may_be_missed(change: Mutation, variable: Global, module: Module, worker: WorkerFunction, model: Model) -> bool:
+    """Whether a change is made by a program that may start these workers, and not told by the environment."""
+    return model.programs.may_meet(
+        change.node, change.module, module, worker.kind
+    ) and not model.state.is_told_by_environment(change, variable)
 
 
 def _is_own(variable: Global, worker: WorkerFunction, model: Model) -> bool:
