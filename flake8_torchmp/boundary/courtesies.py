@@ -11,16 +11,11 @@ from flake8_torchmp.semantics.flow import block_of
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, dotted, last_name, root_name
 from flake8_torchmp.semantics.scopes import Scope
 
-BLANK = frozenset("zeros ones full empty zeros_like ones_like full_like empty_like rand randn new tensor array".split())
-"""Calls that make what looks like any other sample."""
+from .stand_ins import BLANK, READING, steps_of
+
 FEWEST_WORDS = 4
 """A comment of fewer words gives no reason."""
 
-_READING = frozenset(
-    "open load loads loadtxt genfromtxt imread imdecode read read_text read_bytes readline readlines read_csv "
-    "read_image read_video".split()
-)
-"""Calls that bring what a sample is made of."""
 _DRAWING = frozenset("choice choices sample".split())
 _FILES = frozenset("exists isfile isdir islink lexists is_file is_dir basename dirname join split splitext".split())
 _NOTING = frozenset(("append", "add"))
@@ -33,8 +28,8 @@ def improves(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope
     """
     parts = [part for statement in body for part in ast.walk(statement)]
     calls = [part for part in parts if isinstance(part, ast.Call)]
-    told = receivers | set(_steps_of(receivers, scope))
-    if any(root_name(call.func) in told or last_name(call.func) in _READING for call in calls):
+    told = receivers | set(steps_of(receivers, scope))
+    if any(root_name(call.func) in told or last_name(call.func) in READING for call in calls):
         return _hands_on(body, handled) and not any(root_name(call.func) in told for call in calls)
     if any(not isinstance(statement, ast.Pass | ast.Continue) for statement in handled):
         return _hands_on(body, handled)
@@ -152,15 +147,6 @@ def _changed(parts: Sequence[ast.AST]) -> set[str]:
     names = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
     entries = (part for part in parts if isinstance(part, ast.Subscript | ast.Attribute))
     return names | {root_name(part) for part in entries if isinstance(part.ctx, ast.Store)}
-
-
-def _steps_of(receivers: set[str], scope: Scope) -> Iterator[str]:
-    """What an object goes through of its own: `step` of `for step in self.steps`."""
-    for name, bindings in scope.bindings.items():
-        gone_through = (binding.value for binding in bindings if binding.kind == "for" and binding.value is not None)
-        parts = (part for value in gone_through for part in (value, *getattr(value, "args", ())))
-        if any(isinstance(part, ast.Attribute | ast.Subscript) and root_name(part) in receivers for part in parts):
-            yield name
 
 
 def _makes_anew(statement: ast.stmt) -> bool:

@@ -13,8 +13,8 @@ from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dot
 from flake8_torchmp.semantics.scopes import Scope
 
 from . import courtesies
-from .courtesies import BLANK
 from .exits import is_signal_handler
+from .stand_ins import BLANK, hides_data
 
 BROAD = frozenset(("Exception", "BaseException"))
 TELLING = frozenset(
@@ -38,15 +38,16 @@ SAVING = TIDYING | frozenset(
 )
 """Calls that keep what is there already for the next time."""
 ASKING_SYSTEM = frozenset(
-    "sched_getaffinity cpu_count process_cpu_count getloadavg virtual_memory get_worker_info".split()
+    "sched_getaffinity cpu_count process_cpu_count getloadavg virtual_memory get_worker_info get_rank get_world_size "
+    "getenv gethostname get_ident".split()
 )
-"""Calls that ask what the machine has, or which worker this is."""
-ANSWERING = ASKING_SYSTEM | {"len", "int", "max", "min"}
+"""Calls that ask what the machine has, which worker this is, or how it was started."""
+ANSWERING = ASKING_SYSTEM | {"len", "int", "max", "min", "float", "get"}
 """And what is done with the answer."""
 
 
-def swallowing(scope: Scope) -> Iterator[ast.AST]:
-    """The handlers of a function that catch everything, and leave no trace of it; broad `suppress` likewise.
+def swallowing(scope: Scope, is_near: bool, prepares: bool) -> Iterator[ast.AST]:
+    """The handlers of a function that hide a failure behind what looks like data; broad `suppress` likewise.
 
     A `return` in a `finally` drops whatever was raised, and so does an `__exit__` that only returns True.
     """
@@ -61,23 +62,21 @@ def swallowing(scope: Scope) -> Iterator[ast.AST]:
                     _is_broad(handler.type)
                     and _goes_on_silently(handler, node, scope)
                     and not _is_thought_of(handler, node, scope)
+                    and (prepares or hides_data(node.body, handler.body, scope, _receivers(scope), is_near))
                 ):
                     yield handler
             is_caught = any(_is_broad(handler.type) for handler in node.handlers)
             if not is_caught and node.finalbody and isinstance(node.finalbody[-1], ast.Return):
                 yield node.finalbody[-1]
         elif isinstance(node, ast.With) and not _is_optional(node.body, scope):
-            if courtesies.improves(node.body, (), scope, _receivers(scope)):
-                continue
             suppressing = scope.module.names_of("suppress")
-            for item in node.items:
-                call = item.context_expr
-                if (
-                    isinstance(call, ast.Call)
-                    and last_name(call.func) in suppressing
-                    and any(map(_is_broad, call.args))
-                ):
-                    yield call
+            calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
+            broad = [c for c in calls if last_name(c.func) in suppressing and any(map(_is_broad, c.args))]
+            receivers = _receivers(scope) if broad else set()
+            if not broad or courtesies.improves(node.body, (), scope, receivers):
+                continue
+            if hides_data(node.body, (), scope, receivers, is_near):
+                yield from broad
 
 
 def _is_thought_of(handler: ast.ExceptHandler, around: ast.Try, scope: Scope) -> bool:
@@ -218,7 +217,8 @@ def _leaves_marker(node: ast.Try) -> bool:
 
 def _asks_system(statement: ast.stmt) -> bool:
     names = {last_name(part.func) for part in ast.walk(statement) if isinstance(part, ast.Call)}
-    return isinstance(statement, ast.Assign) and bool(names & ASKING_SYSTEM) and names <= ANSWERING
+    asks = bool(names & ASKING_SYSTEM) or any(dotted(part) == "os.environ" for part in ast.walk(statement))
+    return isinstance(statement, ast.Assign) and asks and names <= ANSWERING
 
 
 def _goes_on_silently(handler: ast.ExceptHandler, around: ast.Try, scope: Scope) -> bool:

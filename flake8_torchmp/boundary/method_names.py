@@ -13,7 +13,7 @@ from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import facts_at
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.narrowing import survives
-from flake8_torchmp.semantics.nodes import dotted, last_name
+from flake8_torchmp.semantics.nodes import dotted, last_name, up
 from flake8_torchmp.semantics.values import Constant, External, Source
 
 from . import apis
@@ -59,8 +59,8 @@ class MethodNames:
                     key = (id(value.node), id(call))
                     if key not in seen:
                         seen.add(key)
-                        is_exception = len(named) > 1 and _is_picked(value.node, call)
-                        is_exception = is_exception or _is_meant(value)
+                        is_exception = (len(named) > 1 or _is_one_arm(value.node)) and _is_picked(value.node, call)
+                        is_exception = is_exception or _is_meant(value) or _is_one_of_all(call, module)
                         yield self._named(value, call, frame, text, is_exception)
         yield from self._by_classes(module)
 
@@ -133,6 +133,27 @@ def _is_meant(named: Constant) -> bool:
     return len(words) >= FEWEST_WORDS and any(
         word.lower().strip("'") in ("fork", "forking", "forked") for word in words
     )
+
+
+def _is_one_arm(node: ast.AST) -> bool:
+    """`"fork" if backend == "gloo" else "spawn"`"""
+    choice = up(node)
+    arms = (choice.body, choice.orelse) if isinstance(choice, ast.IfExp) else ()
+    return any(arm is not node and isinstance(arm, ast.Constant) and arm.value in ALL for arm in arms)
+
+
+def _is_one_of_all(call: ast.Call, module: Module) -> bool:
+    """Whether a context only gives the base of a class, and another method's gives that of another one."""
+    based = [one for one in module.calls_of("get_context") if _is_for_class(one, module)]
+    return any(one is call for one in based) and len({ast.unparse(one) for one in based}) > 1
+
+
+def _is_for_class(call: ast.Call, module: Module) -> bool:
+    """`context = get_context("spawn")`, and then nothing but `class Spawned(context.Process)`."""
+    holder = up(call)
+    target = holder.targets[0] if isinstance(holder, ast.Assign) else None
+    uses = module.loads(target.id) if isinstance(target, ast.Name) else [call]
+    return bool(uses) and all(isinstance(up(up(use) or use), ast.ClassDef) for use in uses)
 
 
 def _asks_for_mac(test: ast.AST) -> bool:

@@ -34,7 +34,7 @@ class Phases:
 
     def at(self, node: ast.AST, module: Module) -> str:
         """When a statement runs: at "import", in the "parent" once the program runs, or "unknown"."""
-        phase, function = self._here(node, module)
+        phase, function = self.here(node, module)
         return phase if function is None else self.of(function)
 
     def of(self, scope: Scope) -> str:
@@ -44,7 +44,7 @@ class Phases:
             known = self._phases[scope.place] = self._search(scope)
         return known
 
-    def _here(self, node: ast.AST, module: Module) -> tuple[str, Scope | None]:
+    def here(self, node: ast.AST, module: Module) -> tuple[str, Scope | None]:
         """What a place itself says, or the function that decides."""
         if is_guarded(self.evaluator, node, module):
             return "parent", None
@@ -84,7 +84,7 @@ class Phases:
             yield "import", None
         for node, module in self._references_in(using, scope):
             referred = True
-            yield self._here(node, module)
+            yield self.here(node, module)
         if not referred and self._is_entry(scope):
             yield "parent", None
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from flake8_torchmp.semantics import builtin, classes, effects
-from flake8_torchmp.semantics.calls import is_class_method, parameters, receiver_name
+from flake8_torchmp.semantics.binder import MUTATORS
+from flake8_torchmp.semantics.calls import is_class_method, is_property, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, conditions, facts
 from flake8_torchmp.semantics.module import Module
@@ -16,6 +17,7 @@ from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dot
 from flake8_torchmp.semantics.scopes import Binding, Change, Scope
 from flake8_torchmp.semantics.values import (
     Instance,
+    Method,
     Result,
     Value,
 )
@@ -50,6 +52,7 @@ class State:
     def forget(self) -> None:
         self.mutations.forget()
         self._settable: dict[tuple[object, ...], bool] = {}
+        self._by_process: dict[Global, bool] = {}
         self.names.forget()
 
     def is_made_at_import(self, variable: Global) -> bool:
@@ -125,10 +128,66 @@ class State:
             if function is None or (function.name != "__setstate__" and not isinstance(mutation.node, ast.Call)):
                 continue
             if function.name == "__setstate__" or (
-                _pours(mutation.node, function) and workers.runs(function, worker.kind)
+                self._pours(mutation.node, function) and workers.runs(function, worker.kind)
             ):
                 return True
         return False
+
+    def _pours(self, node: ast.AST, function: Scope, depth: int = 3) -> bool:
+        """`config.merge_from_file(path)`, `options.update(given)` of what the function was handed, or such a method."""
+        assert isinstance(node, ast.Call)
+        assert isinstance(function.node, FUNCTIONS)
+        names = parameters(function.node).keys() - {receiver_name(function)}
+        own = receiver_name(function)
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        roots = {root_name(value) for value in given}
+        is_handed_on = len(given) == 1 and (
+            not roots.isdisjoint(names) or (bool(own) and own in roots and root_name(node.func) != own)
+        )
+        name = last_name(node.func)
+        if name in POURING or (name == "update" and is_handed_on):
+            return True
+        if not is_handed_on or not depth:
+            return False
+        callees = self.evaluator.values(node.func, self.evaluator.frame_at(node, function.module))
+        return any(
+            isinstance(inner, ast.Call)
+            and isinstance(up(inner), ast.Expr)
+            and root_name(inner.func) == receiver_name(callee.function.scope)
+            and self._pours(inner, callee.function.scope, depth - 1)
+            for callee in callees
+            if isinstance(callee, Method)
+            for inner in body_nodes(callee.function.node)
+        )
+
+    def is_told_by_environment(self, mutation: Mutation, variable: Global) -> bool:
+        """Whether what changes a variable writes it to the environment, where each import finds it."""
+        module = mutation.module
+        function = module.scope_of(mutation.node).enclosing_function()
+        made = [b.value for b in variable.bindings if isinstance(b.value, ast.expr)]
+        is_read = any(_names_environment(part) for value in made for part in ast.walk(value))
+        return (
+            function is not None
+            and is_read
+            and any(
+                _names_environment(part) and isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Store)
+                for part in body_nodes(function.node)
+                if (outer := up(part)) is not None
+            )
+        )
+
+    def is_told_by_process(self, variable: Global) -> bool:
+        """Whether its module compares what it holds, or what it was made for, with the number of the process."""
+        module = variable.module
+        if variable not in self._by_process:
+            compared = [outer for call in module.calls.get("getpid", ()) for outer in _compared(call, module)]
+            self._by_process[variable] = any(
+                (isinstance(part, ast.Name) and self.names.of_name(part, module) == variable)
+                or any(mutation.node in ast.walk(test) for mutation in self.mutations.of(variable))
+                for test in compared
+                for part in ast.walk(test.test if isinstance(test, ast.If | ast.While) else test)
+            )
+        return self._by_process[variable]
 
     def is_entered_around(self, node: ast.AST, variable: Global) -> bool:
         """Whether a place stands in a block that begins by changing the variable: `with task.start():`."""
@@ -158,10 +217,14 @@ class State:
             return [mutation for mutation in mutations if self._is_of_class(mutation, holder.attr)]
         if not isinstance(holder, ast.Attribute) or not any(mutation.attribute for mutation in mutations):
             return mutations
-        if not self._are_plain(self.names.values(variable), holder.attr):
+        values = self.names.values(variable)
+        shown = {holder.attr} if self._are_plain(values, holder.attr) else self._read_by_properties(values, holder.attr)
+        if not shown:
             return mutations
-        seen = [mutation for mutation in mutations if mutation.attribute.partition(".")[0] in ("", holder.attr)]
+        seen = [mutation for mutation in mutations if mutation.attribute.partition(".")[0] in ("", *shown)]
         inner = up(holder)
+        if holder.attr not in shown:
+            return seen
         if not isinstance(inner, ast.Attribute) or not any("." in mutation.attribute for mutation in seen):
             return seen
         frame = self.evaluator.frame_at(holder, module)
@@ -171,6 +234,21 @@ class State:
 
     def _are_plain(self, values: tuple[Value, ...], attribute: str) -> bool:
         return bool(values) and all(self._is_plain(value, attribute) for value in values)
+
+    def _read_by_properties(self, values: tuple[Value, ...], attribute: str) -> set[str]:
+        """The attributes of its object that a property reads, if that is all that it reads of it."""
+        found: set[str] = set()
+        for value in values:
+            method = classes.find_method(self.evaluator, value.cls, attribute) if isinstance(value, Instance) else None
+            if method is None or not is_property(method.node):
+                return set()
+            for load in method.scope.module.loads(receiver_name(method.scope)):
+                if method.scope.module.scope_of(load) is method.scope:
+                    holder = up(load)
+                    if not isinstance(holder, ast.Attribute):
+                        return set()
+                    found.add(holder.attr)
+        return found
 
     @staticmethod
     def _is_of_class(mutation: Mutation, attribute: str) -> bool:
@@ -286,7 +364,11 @@ class State:
     def is_changed_by_read(self, node: ast.expr, module: Module) -> bool:
         """Whether a read is only the first half of a change: `X` of `X.append(1)` or `METER.note(loss)`."""
         holder = up(node)
-        if not isinstance(holder, ast.Attribute) or not isinstance(up(holder), ast.Call):
+        if not isinstance(holder, ast.Attribute):
+            return False
+        if isinstance(method := up(holder), ast.Attribute) and method.attr in MUTATORS:
+            return isinstance(call := up(method), ast.Call) and call.func is method  # `Timer.times.setdefault(…)`
+        if not isinstance(up(holder), ast.Call):
             return False
         changes = module.changes.get(root_name(node), ())
         if any(change.target is node and change.kind == "method" for change in changes):
@@ -308,8 +390,10 @@ class State:
             target = target.value
         return ""
 
-    def is_read_by_parent(self, variable: Global, workers: Workers, attribute: str = "") -> bool:
-        """Whether code that runs in the parent reads a variable, or one attribute of it."""
+    def is_read_by_parent(
+        self, variable: Global, workers: Workers, attribute: str, may_meet: Callable[[ast.AST, Module], bool]
+    ) -> bool:
+        """Whether code that runs in the parent reads a variable, or one attribute of it, in a program that counts."""
         for path in self.evaluator.codebase.mentioning(variable.name, variable.module.path):
             codebase = self.evaluator.codebase
             module = codebase.module(path) if codebase.uses(path, variable.name) else None
@@ -325,10 +409,12 @@ class State:
                 function = module.scope_of(node).enclosing_function()
                 if function is not None and workers.runs(function):
                     continue
-                if self.phase(node, module) == "parent":
+                if self.phase(node, module) == "parent" and may_meet(node, module):
                     return True
         return any(
-            not any(True for _ in self.mutations.done_to(call, module)) and self._runs_in_parent(call, module, workers)
+            not any(True for _ in self.mutations.done_to(call, module))
+            and self._runs_in_parent(call, module, workers)
+            and may_meet(call, module)
             for call, module in self.mutations.calls_of_accessors(variable)
         )
 
@@ -363,13 +449,25 @@ class State:
         return any(isinstance(v, Result) and mp_name(v.callee) in PRIMITIVES for v in self.names.values(variable))
 
 
-def _pours(node: ast.AST, function: Scope) -> bool:
-    """`config.merge_from_file(path)`, or `options.update(given)` of what the function was handed."""
-    assert isinstance(node, ast.Call)
-    given = node.args[0] if len(node.args) == 1 else None
-    assert isinstance(function.node, FUNCTIONS)
-    is_given = isinstance(given, ast.Name) and given.id in parameters(function.node)
-    return last_name(node.func) in POURING or (last_name(node.func) == "update" and is_given)
+def _names_environment(node: ast.AST) -> bool:
+    return (isinstance(node, ast.Attribute) and node.attr == "environ") or (
+        isinstance(node, ast.Name | ast.Attribute) and last_name(node) in ("environ", "getenv")
+    )
+
+
+def _compared(call: ast.Call, module: Module) -> Iterator[ast.AST]:
+    """The tests that compare what `os.getpid()` gives, each with what it decides."""
+    holder = up(call)
+    names = [t.id for t in holder.targets if isinstance(t, ast.Name)] if isinstance(holder, ast.Assign) else []
+    scope = module.scope_of(call)
+    loads = [load for name in names for load in module.loads(name) if module.scope_of(load) is scope]
+    for node in (call, *loads):
+        for outer in ancestors(node):
+            if isinstance(outer, ast.Compare):
+                yield next((item for item in ancestors(outer) if isinstance(item, ast.If | ast.While)), outer)
+                break
+            if isinstance(outer, ast.stmt):
+                break
 
 
 def _counts_on(node: ast.AST) -> bool:

@@ -36,6 +36,7 @@ from flake8_torchmp.semantics.values import (
 from . import apis, managers
 from .events import FIXING, AllEvents, OnlyThreads
 from .guards import tells_main
+from .import_time import is_called_test
 from .methods import ALL, StartMethods, allows_none, mp_name
 from .starts import Start, Starts
 from .threads import (
@@ -101,11 +102,12 @@ class Timeline:
         for watch in (self.threads, *self.all_events.values()):
             watch.forget()
 
-    def of(self, scopes: list[Scope]) -> dict[int, Moment]:
+    def of(self, scopes: list[Scope], *, in_tests: bool = True) -> dict[int, Moment]:
         """The moments of all runs that come to some functions, by the node at which they are."""
         found: dict[int, Moment] = {}
         steps = 0
-        for root, is_main in sorted(self._roots(scopes), key=_of_function):
+        roots = [root for root in self._roots(scopes) if in_tests or not is_called_test(root[0].module.path)]
+        for root, is_main in sorted(roots, key=_of_function):
             if steps > MOST_STEPS:
                 break
             for moment in self._run(root, is_main).values():
@@ -175,7 +177,10 @@ class Timeline:
         scopes = list(self._threading_scopes(module))
         if any(is_main and root.module is module for root, is_main in self._roots(scopes)):
             scopes += self._programs_with(module)
-        for moment in self.of(scopes).values() if scopes else ():
+        moments = self.of(scopes, in_tests=False).values() if scopes else ()
+        either = {id(moment.node) for moment in moments if moment.start is not None}
+        """Where `kind(target=…)` starts a process, or a thread where that is chosen: all of one kind, then."""
+        for moment in moments:
             start = moment.start
             if (
                 start is None
@@ -183,7 +188,11 @@ class Timeline:
                 or (not start.by_default and len(start.methods) == len(ALL))
             ):
                 continue
-            threads = [mark for mark in moment.before if mark.kind == "thread" and mark.made_in is module]
+            threads = [
+                mark
+                for mark in moment.before
+                if mark.kind == "thread" and mark.made_in is module and id(mark.node) not in either
+            ]
             if threads:
                 yield moment, min(threads, key=lambda mark: position(mark.node))
 
@@ -216,6 +225,14 @@ class _Run(Walk):
         self._sets_method = timeline.evaluator.codebase.leads_to(root.path, SETTING)
         self.threads: dict[int, Value] = {}
         """The threads that were started, by their keys."""
+        self._calls: list[tuple[Scope, State, set[int]]] = []
+        """The calls that are under way: of what, what had happened before, and what has been started again since."""
+
+    def function(self, frame: Frame, state: State) -> State | None:
+        self._calls.append((frame.scope, state, set()))
+        after = super().function(frame, state)
+        self._calls.pop()
+        return after
 
     def watch(self, state: State) -> Watch:
         if self._sets_method or any(mark.kind == "thread" for mark in state):
@@ -268,6 +285,9 @@ class _Run(Walk):
             return False
         function = scope.enclosing_function()
         began_in = mark.module.scope_of(mark.node).enclosing_function()
+        for called, before, again in self._calls[:-1]:
+            if called is began_in and mark in before and id(mark.node) not in again:
+                return True  # by an earlier call of what is running now
         if mark.module is not scope.module or began_in is not function:
             return self._is_short(mark.key)
         if position(mark.node) <= position(node):
@@ -412,6 +432,8 @@ class _Run(Walk):
         self, state: State, kind: str, node: ast.AST, frame: Frame, text: str, about: Value | None = None, key: int = 0
     ) -> State:
         if any(mark.node is node and mark.kind == kind for mark in state):
+            for _, _, again in self._calls:
+                again.add(id(node))
             return state
         made_in = frame.module
         if about is not None:

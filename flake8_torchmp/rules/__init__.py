@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from flake8_torchmp.boundary.import_time import is_called_test
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.findings import Finding
+from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 
 Check = Callable[[Module, Model], Iterator[Finding]]
@@ -43,6 +44,18 @@ def rule(code: str, name: str, *, fix: str = "", since: str = "0.1.0") -> Callab
         return Rule(code, name, summary, fix, since, page, check)
 
     return register
+
+
+def first_of_files(several: Sequence[Finding]) -> Finding:
+    """Of findings with one cause the first one, tests last; it names the other files, and its way has their places."""
+    ordered = sorted(several, key=lambda finding: (is_called_test(finding.path), *finding[:4]))
+    first = ordered[0]
+    others = {finding.path: finding for finding in reversed(ordered) if finding.path != first.path}
+    if not others:
+        return first
+    files = "1 more file" if len(others) == 1 else f"{len(others)} more files"
+    places = [Step(path, others[path].line, "likewise") for path in sorted(others)]
+    return first._replace(message=f"{first.message} (likewise in {files})", way=(*first.way, *places))
 
 
 @cache

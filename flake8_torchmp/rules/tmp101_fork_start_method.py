@@ -68,8 +68,11 @@ if __name__ == "__main__":
   names: of an option, of `os.getenv`, of `config.get("start_method", "fork")`.
 - fork that is nobody's choice: the default of Linux before Python 3.14. TMP901, off by default, asks for a choice.
 - fork as the exception, where the same call gets another method and a test that is not of the platform picks fork.
+- fork for a reason that a comment beside it gives, in some words of which one is fork; a class made for each method.
 - Whether the parent has really used threads, CUDA or a socket before it forks. A program that forks first of all and
   never uses torch in the parent works; TMP801 looks at threads that are started before.
+- fork in tests, in files named `test_*.py` or `*_test.py`: there it is what is tested, or what lets a test hand over a
+  function of its own, and the processes end with the test.
 - `os.fork()`, which is TMP802.
 
 ## How to silence it
@@ -83,6 +86,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.import_time import is_called_test
 from flake8_torchmp.boundary.method_names import MethodName
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
@@ -94,7 +98,7 @@ from . import rule
 @rule("TMP101", "fork-start-method", fix="unsafe")
 def fork_start_method(module: Module, model: Model) -> Iterator[Finding]:
     for named in model.method_names.of(module):
-        if named.method == "fork" and not named.is_exception:
+        if named.method == "fork" and not named.is_exception and not is_called_test(named.call_module.path):
             repair = None
             if isinstance(named.node, ast.Constant):
                 notes = model.imported(named.module) | {"method": model.settings.start_method}

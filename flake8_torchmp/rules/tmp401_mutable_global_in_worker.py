@@ -19,6 +19,15 @@ A global counts as changed if the project fills, edits or rebinds it outside of 
 setting attributes of a module-level object. A table that every import makes the same way is right: a literal, a loop at
 module level, a registry that decorators fill, a table of random numbers with a fixed seed.
 
+One global is one finding in a file, and in all the files that worker code reaches from one place: it stands at the
+first read, tests last, says how many more files read it, and names them on its way.
+
+Not reported is what each process has for itself: a global that worker code fills from what it was handed
+(`CONFIG.update(given)`, also by a method), makes where it is missing, enters by `with`, or begins anew where
+`os.getpid()` has changed; one whose changes go to `os.environ`, where the import finds them; one that only another
+program of the project changes, which does not start these workers; and a read that only decides whether a message is
+printed or logged, or stands in a function that only draws by matplotlib.
+
 ## Fails
 ```python
 import torch
@@ -109,20 +118,26 @@ from itertools import chain
 
 from flake8_torchmp.boundary.class_state import read_through_objects
 from flake8_torchmp.boundary.global_names import Global
+from flake8_torchmp.boundary.messages import only_decides_on_messages, only_draws
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.mutations import Mutation
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import position
+from flake8_torchmp.semantics.scopes import Scope
 
-from . import rule
+from . import first_of_files, rule
 
 
 @rule("TMP401", "mutable-global-in-worker")
 def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
+    found: dict[str, list[Finding]] = {}
+    here = {worker.scope for worker in model.workers.of(module)}
     for worker in model.workers.of(module):
         if not worker.methods - {"fork"} and not model.keeps_workers(module):
+            continue
+        if only_draws(worker.scope):
             continue
         reads = chain(
             model.state.names.read_by(worker.scope),
@@ -132,17 +147,37 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         for node, variable in reads:
             if not _is_state(node, variable, model) or model.state.is_changed_by_read(node, worker.scope.module):
                 continue
-            if model.workers.is_of_program(worker, module):
+            if model.workers.is_of_program(worker, module) or only_decides_on_messages(node):
                 continue
-            mutation = _changed_in_parent(model.state.seen_by(node, worker.scope.module, variable), model)
-            if mutation is not None and model.state.is_set_by(variable, worker, model.workers):
-                continue
-            if mutation is not None and model.state.is_entered_by(variable, model.workers):
+            changes = model.state.seen_by(node, worker.scope.module, variable)
+            mutation = _changed_in_parent(changes, here, model)
+            if mutation is not None:
+                meeting = [change for change in changes if _may_be_missed(change, variable, module, worker, model)]
+                mutation = _changed_in_parent(meeting, here, model)
+            if mutation is not None and _is_own(variable, worker, model):
                 continue
             if mutation is not None:
-                yield _stale(node, variable, mutation, worker, model)
+                found.setdefault(variable.text, []).append(_stale(node, variable, mutation, worker, model))
             elif worker.methods - {"fork"} and model.random_globals.is_drawn(variable):
-                yield _made_again(node, variable, worker, model)
+                found.setdefault(variable.text, []).append(_made_again(node, variable, worker, model))
+    for several in found.values():
+        yield first_of_files(several)
+
+
+def _may_be_missed(change: Mutation, variable: Global, module: Module, worker: WorkerFunction, model: Model) -> bool:
+    """Whether a change is made by a program that may start these workers, and not told by the environment."""
+    return model.programs.may_meet(
+        change.node, change.module, module, worker.kind
+    ) and not model.state.is_told_by_environment(change, variable)
+
+
+def _is_own(variable: Global, worker: WorkerFunction, model: Model) -> bool:
+    """Whether each process sets its copy up for itself."""
+    return (
+        model.state.is_set_by(variable, worker, model.workers)
+        or model.state.is_entered_by(variable, model.workers)
+        or model.state.is_told_by_process(variable)
+    )
 
 
 def _is_state(node: ast.expr, variable: Global, model: Model) -> bool:
@@ -154,13 +189,13 @@ def _is_state(node: ast.expr, variable: Global, model: Model) -> bool:
     return not state.is_constant_by_type(variable) and not state.is_primitive(variable)
 
 
-def _changed_in_parent(mutations: list[Mutation], model: Model) -> Mutation | None:
+def _changed_in_parent(mutations: list[Mutation], in_workers: set[Scope], model: Model) -> Mutation | None:
     """The first change that only the parent sees; None where workers set it for themselves."""
     found = None
     phases = [_phase(mutation, model) for mutation in mutations]
     for mutation, phase in zip(mutations, phases, strict=True) if "parent" in phases else ():
         function = mutation.module.scope_of(mutation.node).enclosing_function()
-        if function is not None and model.workers.runs(function):
+        if function is not None and (function in in_workers or model.may_run_in_workers(function)):
             if mutation.kind == "rebound" or model.workers.sets_up(function):
                 return None
             continue  # each process does it for itself

@@ -12,7 +12,12 @@ That is every child on Windows, on macOS since Python 3.8, and everywhere since 
 What a worker learns goes back as a result: returned by the pool's function, part of the batch, put on a queue. A shared
 object has to come from the parent, as an argument of the process or through the initializer of the pool.
 
-The finding is on the first change of that name in worker code, be it in the function itself or in one that it calls.
+The finding is on the first change of that name in worker code, be it in the function itself or in one that it calls;
+if several files change it, on the first of them, tests last, and it says how many more there are.
+
+Only what a program reads counts whose workers change it: a list that another script prints is nobody's loss here. A
+process that sets its own copy, by a function that the parent calls for itself as well, from what it was handed, or
+where `os.getpid()` has changed, loses nothing either.
 
 ## Fails
 ```python
@@ -86,6 +91,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain
 
 from flake8_torchmp.boundary.class_state import changed_through_objects
@@ -93,16 +99,20 @@ from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.binder import MUTATORS
 from flake8_torchmp.semantics.calls import Arguments
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import ancestors, position, statement_of
-from flake8_torchmp.semantics.scopes import Binding
+from flake8_torchmp.semantics.nodes import ancestors, last_name, position, statement_of, up
+from flake8_torchmp.semantics.scopes import Binding, Scope
 
-from . import rule
+from . import first_of_files, rule
+
+MOST_CALLERS = 40
 
 
 @rule("TMP402", "global-changed-in-worker")
 def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
+    lost: dict[str, list[Finding]] = {}
     for worker in model.workers.of(module):
         found = chain(model.state.changed_by(worker.scope), changed_through_objects(worker.scope, model.state))
         changed = [item for item in found if _is_state(*item, model)]
@@ -115,13 +125,18 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             continue
         known = [variable for _, variable in changed]
         for node, variable in (*changed, *(item for item in read if item[1] not in known)):
+            attribute = "" if model.state.is_primitive(variable) else model.state.gathered_in_class(node, variable)
+            may_meet = partial(model.programs.may_meet, seed=module, kind=worker.kind)
+            if not model.state.is_read_by_parent(variable, model.workers, attribute, may_meet):
+                continue
+            cause = f"{variable.text}.{attribute}" if attribute else variable.text
             if not model.state.is_primitive(variable):
-                attribute = model.state.gathered_in_class(node, variable)
-                is_read = model.state.is_read_by_parent(variable, model.workers, attribute)
-                if is_read and not _is_own(node, variable, worker, model):
-                    yield _lost(node, variable, attribute, worker, model)
-            elif worker.methods - {"fork"}:
-                yield from _unshared(node, variable, worker, model)
+                if not _is_own(node, variable, worker, model) and not _begins_anew(variable, attribute, model):
+                    lost.setdefault(cause, []).append(_lost(node, variable, cause, worker, model))
+            elif worker.methods - {"fork"} and not model.workers.are_set_in_worker(variable, model.state):
+                lost.setdefault(cause, []).append(_unshared(node, variable, worker, model))
+    for several in lost.values():
+        yield first_of_files(several)
 
 
 def _is_state(node: ast.AST, variable: Global, model: Model) -> bool:
@@ -132,22 +147,58 @@ def _is_own(node: ast.AST, variable: Global, worker: WorkerFunction, model: Mode
     """Whether each process sets its copy for itself: by a setter that the parent calls as well, or as a whole."""
     if model.state.is_set_by(variable, worker, model.workers) or _is_bound_before(node, variable, worker):
         return True
-    if model.state.is_entered_around(node, variable):
+    if model.state.is_entered_around(node, variable) or model.state.is_told_by_process(variable):
         return True  # what a context manager sets it takes back
     binding = next((item for item in variable.bindings if item.node is node), None)
-    if binding is None or binding.kind != "assign" or binding.value is None:
+    if binding is None:
+        return _sets(node, worker.scope.module, model) and _is_run_by_parent(worker.scope, model)
+    if binding.kind != "assign" or binding.value is None:
         return False
     if any(isinstance(part, ast.Name) and part.id == variable.name for part in ast.walk(binding.value)):
         return False
     if any(other is not binding and _is_bound_by_parent(other, variable, model) for other in variable.bindings):
         return True
-    callers = [arguments for arguments, _ in model.evaluator.callers.of(worker.scope)]
-    return any(
-        model.state.phase(caller.call, caller.frame.module) == "parent"
-        and not _is_handed_over(caller, model)
-        and not ((around := caller.frame.scope.enclosing_function()) is not None and model.workers.runs(around))
-        for caller in callers
+    return _is_run_by_parent(worker.scope, model)
+
+
+def _begins_anew(variable: Global, attribute: str, model: Model) -> bool:
+    """Whether worker code binds anew what a class keeps, before it adds to that: `Config.stack = [index]`."""
+    return bool(attribute) and any(
+        mutation.attribute == attribute
+        and _sets(mutation.node, mutation.module, model)
+        and (function := mutation.module.scope_of(mutation.node).enclosing_function()) is not None
+        and model.may_run_in_workers(function)
+        for mutation in model.state.mutations.of(variable)
     )
+
+
+def _sets(node: ast.AST, module: Module, model: Model) -> bool:
+    """Whether a change sets what is there, rather than adding to it: `OPTIONS.size = 1`, `OPTIONS.load(path)`."""
+    if isinstance(node, ast.Call):
+        name = last_name(node.func)
+        mutations = model.state.mutations
+        return name == "clear" or not (
+            name in MUTATORS or mutations.collects(node, module) or mutations.stores(node, module)
+        )
+    return isinstance(node, ast.Attribute) and not isinstance(up(node), ast.AugAssign)
+
+
+def _is_run_by_parent(scope: Scope, model: Model) -> bool:
+    """Whether the parent comes to a function of workers for itself too, otherwise than by handing it over."""
+    seen = {scope.place}
+    pending = [scope]
+    while pending and len(seen) < MOST_CALLERS:
+        for caller, _ in model.evaluator.callers.of(pending.pop()):
+            around = caller.frame.scope.enclosing_function()
+            if _is_handed_over(caller, model):
+                continue
+            if around is None or not model.workers.runs(around):
+                if model.state.phase(caller.call, caller.frame.module) == "parent":
+                    return True
+            elif around.place not in seen:
+                seen.add(around.place)
+                pending.append(around)
+    return False
 
 
 def _is_bound_by_parent(binding: Binding, variable: Global, model: Model) -> bool:
@@ -174,8 +225,7 @@ def _is_bound_before(node: ast.AST, variable: Global, worker: WorkerFunction) ->
     )
 
 
-def _lost(node: ast.AST, variable: Global, attribute: str, worker: WorkerFunction, model: Model) -> Finding:
-    cause = f"{variable.text}.{attribute}" if attribute else variable.text
+def _lost(node: ast.AST, variable: Global, cause: str, worker: WorkerFunction, model: Model) -> Finding:
     message = (
         f"{worker.scope.name}() changes the global {variable.name} in a worker ({worker.reached_from}), where the "
         "parent never sees it: return the result, or share it through a queue or shared memory"
@@ -187,17 +237,14 @@ def _lost(node: ast.AST, variable: Global, attribute: str, worker: WorkerFunctio
     return model.finding("TMP402", message, node, worker.scope.module, way, cause=cause)
 
 
-def _unshared(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model) -> Iterator[Finding]:
+def _unshared(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model) -> Finding:
     """A shared value or queue at module level: each spawned child makes its own."""
-    if model.workers.are_set_in_worker(variable, model.state):
-        return
-    if model.state.is_read_by_parent(variable, model.workers):
-        message = (
-            f"{worker.scope.name}() uses the module-level {variable.name}, which each spawned worker makes anew, "
-            f"so nothing is shared ({worker.reached_from}): pass it as an argument or through an initializer"
-        )
-        way = [
-            Step(variable.module.path, position(variable.bindings[0].node)[0], f"{variable.name} is made"),
-            Step(worker.scope.module.path, position(node)[0], f"{worker.scope.name}() uses it in a worker"),
-        ]
-        yield model.finding("TMP402", message, node, worker.scope.module, way, cause=variable.text)
+    message = (
+        f"{worker.scope.name}() uses the module-level {variable.name}, which each spawned worker makes anew, "
+        f"so nothing is shared ({worker.reached_from}): pass it as an argument or through an initializer"
+    )
+    way = [
+        Step(variable.module.path, position(variable.bindings[0].node)[0], f"{variable.name} is made"),
+        Step(worker.scope.module.path, position(node)[0], f"{worker.scope.name}() uses it in a worker"),
+    ]
+    return model.finding("TMP402", message, node, worker.scope.module, way, cause=variable.text)

@@ -1,9 +1,14 @@
-"""TMP602 swallowed-worker-exception: worker code catches everything and goes on without a trace
+"""TMP602 swallowed-worker-exception: worker code catches everything and goes on with what looks like data
 
 ## What happens
 An exception in worker code is the only way in which a worker can say that something is wrong; torch and the pools
 carry it to the parent. `except Exception:` with `pass`, `continue` or a blank value instead catches the one broken
 file that it was written for, and also the misspelt key, the missing mount, the full disk: training goes on, on zeros.
+
+The rule reports a handler of everything where what takes the place of the failure looks like data: a number, a blank
+tensor or array, in the very function that worker code begins with also an empty container; and where something is
+missing unseen: an entry that is not appended, put or yielded, a variable that keeps its stand-in or what the last round
+left, a step that did not run, or, in `worker_init_fn` and initializers, whatever was to be prepared.
 
 Catch what is expected, by its name, and let the rest pass; or tell somebody: log it with its traceback, count it,
 return it with the result.
@@ -69,6 +74,10 @@ if __name__ == "__main__":
 ## What it does not see
 - Handlers that leave any trace are taken to be meant: one that raises, logs, prints, appends, counts, uses the
   exception, returns None or a bool to who can tell by it, sets a flag, waits, or tries another way with the same input.
+- Handlers that put anything else in the place: a text, the value itself, another attribute, another index (TMP904).
+- Lookups by a variable, `items = bought[user]`: what has no entry gets the default. In helpers likewise a single call
+  that reads no file, such as a metric that is not defined for all input.
+- Notes, locks, addresses, ranks and the environment, whose failure is no sample's.
 - Exceptions that are too broad but not everything, such as OSError.
 - What the ranks of a distributed program catch: a rank is the program itself.
 
@@ -95,7 +104,7 @@ from . import rule
 @rule("TMP602", "swallowed-worker-exception")
 def swallowed_worker_exception(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
-        for node in swallowing(worker.scope):
+        for node in swallowing(worker.scope, not worker.calls_away, worker.kind == "initializer"):
             if worker.kind in RANKS and model.workers.train_together(module):
                 break  # a rank is the program itself, and its author's choice is no worker's
             what = "suppress()" if isinstance(node, ast.Call) else "this handler"

@@ -9,7 +9,8 @@ now and then, when the moment is bad, which makes it hard to find. Python 3.12 a
 The rule reports what forks after a thread, a Timer, a QueueListener, a ThreadPool or the work of a ThreadPoolExecutor
 was started and before it was joined: a Process, a Pool, a Manager, an executor's first task, the iteration of a
 DataLoader with workers, by a fork context or by default, where a target platform forks by default: Linux before
-Python 3.14.
+Python 3.14. One thread is one finding, at the first fork after it; it says how many more files fork while it runs. A
+thread that an earlier call of what is running now has started is taken to be another object's, and over.
 
 ## Fails
 ```python
@@ -75,6 +76,7 @@ Starting the threads after the processes, or joining them before, works as well.
 - When a thread ends by itself: `join`, `shutdown`, `terminate` and the end of a `with` count, and short work, without a
   loop or a wait, is taken to be done once the function has returned that began it.
 - Whether the forked code ever touches a lock that the thread holds.
+- What tests fork, in files named `test_*.py` or `*_test.py`: that it works, or does not, is what they are for.
 
 ## How to silence it
 Write `# noqa: TMP801` on the line that starts the processes, ignore the code in setup.cfg (`extend-ignore = TMP801`),
@@ -84,35 +86,31 @@ or for one file with per-file-ignores. Where no target forks by default, `torchm
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.import_time import is_called_test
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.flow import contradict, facts_at
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import position, statement_of
 
-from . import rule
+from . import first_of_files, rule
 
 THREADS = re.compile(rb"threading|\b_thread\b|\bThreadPool|multiprocessing\.dummy|QueueListener")
 
 
 @rule("TMP801", "fork-after-threads")
 def fork_after_threads(module: Module, model: Model) -> Iterator[Finding]:
-    if not THREADS.search(module.data):
+    if not THREADS.search(module.data) or is_called_test(module.path):
         return
-    told: set[ast.stmt] = set()
-    moments = sorted(model.timeline.forked_after_threads(module), key=lambda item: position(item[0].node))
-    for moment, thread in moments:
+    found: dict[tuple[str, int], list[Finding]] = {}
+    for moment, thread in model.timeline.forked_after_threads(module):
         assert moment.start is not None
+        if is_called_test(moment.module.path):
+            continue
         if thread.node is moment.node or contradict(facts_at(thread.node), facts_at(moment.node)):
             continue  # one or the other, as a test says
-        statement = statement_of(moment.node)
-        if statement in told:
-            continue  # `for batch in enumerate(loader)` is one start
-        told.add(statement)
         line = getattr(thread.node, "lineno", 1)
         place = f"line {line}" if thread.module is moment.module else f"{thread.module.name}, line {line}"
         how = "forks by default on Linux" if moment.start.by_default else "forks"
@@ -121,4 +119,9 @@ def fork_after_threads(module: Module, model: Model) -> Iterator[Finding]:
             f"the child: start it after, or choose {model.settings.start_method}"
         )
         way = [Step(thread.module.path, line, thread.text)]
-        yield model.finding("TMP801", message, moment.node, moment.module, way)
+        finding = model.finding(
+            "TMP801", message, moment.node, moment.module, way, cause=f"{thread.module.path}:{line}"
+        )
+        found.setdefault((thread.module.path, line), []).append(finding)
+    for several in found.values():
+        yield first_of_files(several)
