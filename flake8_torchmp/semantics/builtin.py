@@ -230,7 +230,7 @@ def _copied(evaluator: Evaluator, kind: str, arguments: Arguments) -> Iterator[V
         lists = [v for v in values if isinstance(v, Collection) and v.kind != "dict"]  # of a dict it takes the keys
         entries += [Entry(None, item) for _, item in together(evaluator, lists)]
         holders += lists
-        if any(isinstance(value, Result) and value.name == "builtins.map" for value in values):
+        if any(isinstance(value, Result) and value.name in ("builtins.map", "builtins.filter") for value in values):
             entries.append(Entry(None, _element(source)))
         complete = complete and len(lists) == len(values) and all(value.complete for value in lists)
     made = Collection(kind, tuple(entries), complete, arguments.call, arguments.frame.module)
