@@ -301,6 +301,9 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         for value in evaluator.of(arguments.positional[0]):
             yield from entered(evaluator, value)
         return
+    if isinstance(owner, Instance) and name in evaluator.fluent and _gives_itself(evaluator, owner, name):
+        yield owner
+        return
     if isinstance(owner, Instance) and name in ("_asdict", "model_dump", "dict"):
         yield as_mapping(evaluator, owner, arguments)
         return
@@ -334,6 +337,12 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         yield Result(callee, arguments)
     else:
         yield UNKNOWN
+
+
+def _gives_itself(evaluator: Evaluator, owner: Instance, name: str) -> bool:
+    """`network = Network().to(device)`"""
+    beginnings = tuple(evaluator.fluent[name])
+    return any(base.startswith(beginnings) for base in classes.library_bases(evaluator, owner.cls))
 
 
 def is_globals(value: Value) -> bool:
