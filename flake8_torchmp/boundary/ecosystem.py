@@ -138,6 +138,7 @@ SAME_NETWORK = frozenset(
     "apply bfloat16 cpu cuda double eval float half requires_grad_ share_memory to train type".split()
 )
 """Methods of `torch.nn.Module` that give back the module itself."""
+FLUENT = {name: frozenset(("torch.nn.", "torch.jit.")) for name in SAME_NETWORK}
 
 
 def same_network(evaluator: Evaluator, value: Value) -> Value | None:

@@ -18,6 +18,7 @@ from flake8_torchmp.semantics.values import Class, Function, Instance, Method, U
 from . import apis
 from .datasets import LOOKING, stays_in_its_function
 from .ecosystem import has_no_workers
+from .import_time import has_tests
 from .openers import CLOSERS
 from .workers import Workers
 
@@ -98,6 +99,8 @@ class Lifetimes:
         codebase = self.evaluator.codebase
         for path in codebase.mentioning(cls.scope.name, cls.scope.module.path):
             module = codebase.module(path) if name == "__enter__" or codebase.reads(path, name) else None
+            if module is not None and self._is_test_without_loaders(module):
+                continue
             for node, base in _uses(name, module) if module is not None else ():
                 assert module is not None
                 around = module.scope_of(node).enclosing_function()
@@ -110,6 +113,10 @@ class Lifetimes:
                 if self._may_be(cls, base, module) and not (around is not None and self.workers.runs(around)):
                     return True
         return False
+
+    def _is_test_without_loaders(self, module: Module) -> bool:
+        """What a test calls of an object that it keeps for itself tells nothing about programs with workers."""
+        return has_tests(module) and not self.workers.crossings.may_make_loaders(module.path)
 
     def _is_left_to_workers(self, node: ast.AST, name: str, module: Module) -> bool:
         """Whether a method is handed over there, `Process(target=job.go)`, or called where another branch does so."""

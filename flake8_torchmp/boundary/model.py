@@ -26,6 +26,7 @@ from .context_arguments import ContextArguments
 from .crossings import Crossings
 from .dataset_arguments import DatasetArgument, DatasetArguments
 from .datasets import UNSEEN_LOADER, Datasets
+from .ecosystem import FLUENT
 from .exceptions import Exceptions
 from .filled_arguments import FilledArguments
 from .hanging import Hangings
@@ -82,8 +83,8 @@ class Model:
     def __init__(self, codebase: Codebase, settings: Settings) -> None:
         self.codebase = codebase
         self.settings = settings
-        self.evaluator = Evaluator(codebase, DEFERRED)
-        self.outline = Evaluator(codebase, DEFERRED, asks_callers=False)
+        self.evaluator = Evaluator(codebase, DEFERRED, FLUENT)
+        self.outline = Evaluator(codebase, DEFERRED, FLUENT, asks_callers=False)
         """Answers from definitions alone: enough for what a name is, and cheap enough for every function."""
         self.methods = StartMethods(self.evaluator, settings)
         self.crossings = Crossings(self.evaluator, self.outline, self.methods, settings.loaders)

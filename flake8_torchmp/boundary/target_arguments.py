@@ -95,7 +95,7 @@ class TargetArguments:
             if parameter.role == "function" and self._is_called(source):
                 name = dotted(source.node.func) if isinstance(source.node, ast.Call) else ""
                 return BadArguments("called", source.node, source.frame.module, name or "a function", call)
-            if parameter.keyword in ("args", "initargs") and self._is_no_tuple(source):
+            if parameter.keyword in ("args", "initargs") and (_is_count(call, source) or self._is_no_tuple(source)):
                 return BadArguments("comma", source.node, source.frame.module, f"{parameter.keyword}=", call)
         if call.api.kind in ("process", "spawn", "task"):
             return self._judge_fit(call)
@@ -274,6 +274,12 @@ class TargetArguments:
         if function.decorated_by is not None or _is_decorated(function.node):
             return ""
         return _misfit(function, Given(given.positional + taken, given.keywords), taken)
+
+
+def _is_count(call: Call, arguments: Source) -> bool:
+    """`spawn(run, args=(world_size), nprocs=world_size)`"""
+    count = call.arguments.get(2, "nprocs") if call.api.kind == "spawn" else None
+    return count is not None and bool(dotted(count.node)) and dotted(count.node) == dotted(arguments.node)
 
 
 def _misfit(function: Function, given: Given, taken: int) -> str:

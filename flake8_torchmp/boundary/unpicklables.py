@@ -93,6 +93,11 @@ UNPICKLABLES: dict[str, str] = {
     "weakref.WeakSet": "a weak set",
     "onnxruntime.InferenceSession": "an inference session",
     "fasttext.load_model": "a fasttext model",
+    **dict.fromkeys("filelock.FileLock filelock.SoftFileLock filelock.UnixFileLock".split(), "a file lock"),
+    **dict.fromkeys(
+        "jinja2.Template jinja2.Environment().from_string jinja2.Environment().get_template".split(),
+        "a jinja2 template",
+    ),
     **dict.fromkeys("lxml.etree.parse lxml.etree.fromstring lxml.etree.HTML".split(), "an lxml tree"),
 }
 LOST_AT_START = dict.fromkeys(("torch.Generator", "torch.Generator().manual_seed"), "a torch.Generator")

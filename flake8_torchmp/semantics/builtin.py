@@ -230,7 +230,7 @@ def _copied(evaluator: Evaluator, kind: str, arguments: Arguments) -> Iterator[V
         lists = [v for v in values if isinstance(v, Collection) and v.kind != "dict"]  # of a dict it takes the keys
         entries += [Entry(None, item) for _, item in together(evaluator, lists)]
         holders += lists
-        if any(isinstance(value, Result) and value.name == "builtins.map" for value in values):
+        if any(isinstance(value, Result) and value.name in ("builtins.map", "builtins.filter") for value in values):
             entries.append(Entry(None, _element(source)))
         complete = complete and len(lists) == len(values) and all(value.complete for value in lists)
     made = Collection(kind, tuple(entries), complete, arguments.call, arguments.frame.module)
@@ -301,6 +301,9 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         for value in evaluator.of(arguments.positional[0]):
             yield from entered(evaluator, value)
         return
+    if isinstance(owner, Instance) and name in evaluator.fluent and _gives_itself(evaluator, owner, name):
+        yield owner
+        return
     if isinstance(owner, Instance) and name in ("_asdict", "model_dump", "dict"):
         yield as_mapping(evaluator, owner, arguments)
         return
@@ -334,6 +337,12 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         yield Result(callee, arguments)
     else:
         yield UNKNOWN
+
+
+def _gives_itself(evaluator: Evaluator, owner: Instance, name: str) -> bool:
+    """`network = Network().to(device)`"""
+    beginnings = tuple(evaluator.fluent[name])
+    return any(base.startswith(beginnings) for base in classes.library_bases(evaluator, owner.cls))
 
 
 def is_globals(value: Value) -> bool:

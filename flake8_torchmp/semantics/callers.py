@@ -96,6 +96,7 @@ class Callers:
                         self._deferred[id(given)] = (call, deferred)
                         yield from self._matching(given, call, given, scope, module)
             yield from self._handed_on(scope, names, module)
+        yield from self._picked(scope)
         yield from self._makers(scope)
 
     def _calls_of_kept(self, partial: ast.Call, module: Module) -> list[ast.Call]:
@@ -162,6 +163,21 @@ class Callers:
                     continue
                 for key in self._deferred_in(inner, load):
                     yield self.evaluator.arguments(key, inner), given.receiver if isinstance(given, Method) else None
+
+    def _picked(self, scope: Scope) -> Iterator[tuple[Arguments, Value | None]]:
+        """`reader_of(kind)(path)`: what calls the result of a function that gives this one by its name."""
+        for module in self._modules(scope.name, scope.module, "given"):
+            loads = [load for name in module.names_of(scope.name) for load in module.loads(name)]
+            returned = [load for load in loads if isinstance(up(load), ast.Return)]
+            for picker in dict.fromkeys(module.scope_of(load).enclosing_function() for load in returned):
+                if picker is None or picker is scope.parent:
+                    continue
+                for other in self._modules(picker.name, module, "called"):
+                    for name in other.names_of(picker.name):
+                        for call in list(other.calls.get(name, ())):
+                            outer = up(call)
+                            if isinstance(outer, ast.Call) and outer.func is call:
+                                yield from self._matching(outer, outer, call, scope, other)
 
     def _kept_by(self, owner: Instance, scope: Scope) -> Iterator[tuple[ast.expr, Frame]]:
         """Where the methods of an object have called later what it was made with: `Process(target=self.work)`."""

@@ -65,8 +65,17 @@ _UNSEEN: Values = (UNKNOWN,)
 
 
 class Evaluator(Answers):
-    def __init__(self, codebase: Codebase, deferred: Mapping[str, Deferred], *, asks_callers: bool = True) -> None:
+    def __init__(
+        self,
+        codebase: Codebase,
+        deferred: Mapping[str, Deferred],
+        fluent: Mapping[str, frozenset[str]],
+        *,
+        asks_callers: bool = True,
+    ) -> None:
         self.codebase = codebase
+        self.fluent = fluent
+        """Methods that give back their object, and how the names of the libraries' classes begin that have them."""
         self.asks_callers = asks_callers
         """Whether what a parameter can be is asked of the callers; if not, answers are cheap and see less."""
         self._deferred = deferred
