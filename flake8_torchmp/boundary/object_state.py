@@ -59,6 +59,9 @@ FILLING = frozenset(name.rpartition(".")[2] for name in CHANGING if name.startsw
 TENSORS = frozenset(f"torch.{name}" for name in "zeros ones empty full tensor zeros_like ones_like rand randn".split())
 """The same under fork alone: a spawned process gets a tensor's memory shared."""
 
+TELLING_ALL = frozenset("vars asdict astuple".split())
+"""What makes a dict or tuple of all that an object has."""
+
 TAKING = frozenset("put put_nowait pop popitem popleft remove discard clear".split())
 """What fills no container: it hands on what is in a queue, or takes out what was given."""
 
@@ -198,6 +201,8 @@ class ObjectState:
     def tells_of(self, part: Instance, read: ast.AST, changed: set[str]) -> bool:
         """Whether `dataset.meter.mean()` or `dataset.meter.total` shows what was changed."""
         holder = up(read)
+        if isinstance(holder, ast.Call) and read in holder.args:
+            return last_name(holder.func) in TELLING_ALL
         if not isinstance(holder, ast.Attribute):
             return False
         if holder.attr in changed:

@@ -74,6 +74,7 @@ RECORD_MAKERS = frozenset(
     ("collections.namedtuple", "typing.NamedTuple", "dataclasses.make_dataclass", "builtins.type")
 )
 """Calls that give a class whose objects keep what they are made with."""
+TAKING_APART = frozenset("split rsplit partition rpartition".split())
 ANY = "*"
 """Stands for a name that only running tells."""
 RECORDS = frozenset(
@@ -294,6 +295,8 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
     if isinstance(owner, Constant):
         if name == "format":
             yield Text(str(owner.value).partition("{")[0], owner.node, owner.module)
+        elif name in TAKING_APART and isinstance(owner.value, str) and not command_line.is_choice(owner):
+            yield _taken_apart(evaluator, owner.value, name, arguments)
         else:
             yield UNKNOWN
         return
@@ -434,6 +437,23 @@ def _key(key: object, source: Source) -> Source:
     if place not in memo:
         memo[place] = ast.copy_location(ast.Constant(key), source.node)
     return Source(memo[place], source.frame)
+
+
+def _taken_apart(evaluator: Evaluator, text: str, name: str, arguments: Arguments) -> Value:
+    """`"tasks.parity:Task".partition(":")`"""
+    given = [evaluator.of(source) for source in arguments.positional]
+    if arguments.keywords or not all(len(values) == 1 and isinstance(values[0], Constant) for values in given):
+        return UNKNOWN
+    try:
+        parts = getattr(text, name)(*(value.value for [value] in given))  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        return UNKNOWN
+    memo, module = arguments.frame.module.memo, arguments.frame.module
+    entries = []
+    for index, part in enumerate(parts):
+        node = memo.setdefault(("part", arguments.call, index, part), ast.Constant(part))
+        entries.append(Entry(None, Source(ast.copy_location(node, arguments.call), arguments.frame)))
+    return Collection("list", tuple(entries), True, arguments.call, module)
 
 
 def _element(source: Source) -> Source:

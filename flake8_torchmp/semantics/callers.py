@@ -41,7 +41,8 @@ class Deferred(NamedTuple):
     keyword: str
     position: int
     arguments: str
-    """args: a tuple as `args`; rest: what follows; second: a tuple as the second argument; unseen: nobody knows"""
+    """args: a tuple as `args`; rest: what follows; second: a tuple as the second argument; each: one of each iterable
+    that follows; unseen: nobody knows"""
     leading: int = 0
     """How many arguments come from elsewhere before the given ones."""
     args_index: int = -1
@@ -344,6 +345,8 @@ class Callers:
             keywords = given.get(spec.args_index + 1, "kwargs") or given.keywords.get("kwds")
             if keywords is not None:
                 self._spread_keywords(keywords, made)
+        elif spec.arguments == "each" and len(given.positional) > 1 and not given.is_open and not given.keywords:
+            made.positional += [Source(UNSEEN, frame)] * (len(given.positional) - 1)
         else:
             made.open_positional = made.open_keywords = True
         return made
@@ -389,8 +392,11 @@ class Callers:
     def _may_use(self, path: str, name: str, use: str) -> bool:
         codebase = self.evaluator.codebase
         uses = codebase.uses(path, name)
-        may_defer = use == "called" and "given" in uses and codebase.matches(path, self._deferring)
-        return may_defer or use in uses or "renamed" in uses
+        if use in uses or "renamed" in uses:
+            return True
+        if use != "called" or "given" not in uses:
+            return False
+        return any(codebase.matches(other, self._deferring) for other in (path, *codebase.imports(path)))
 
 
 @cache
