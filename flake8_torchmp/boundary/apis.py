@@ -188,7 +188,7 @@ HOLDERS = frozenset(
     "torch.utils.data.random_split builtins.map builtins.filter builtins.zip builtins.enumerate "
     "collections.defaultdict functools.partial operator.truediv operator.add itertools.islice itertools.takewhile "
     "itertools.dropwhile itertools.filterfalse itertools.starmap itertools.accumulate itertools.groupby "
-    "torch.utils.data.dataset.random_split".split()
+    "torch.utils.data.dataset.random_split numpy.vectorize".split()
 )
 """Functions whose result keeps what they were given; a class (capital letter) is taken to keep its arguments."""
 NOT_HOLDERS = frozenset(

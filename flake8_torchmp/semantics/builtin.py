@@ -258,17 +258,26 @@ def _mapping(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
                 entries.update({key: Entry(key, item) for key, item in evaluator.items(value)})
             else:
                 complete = False
-                entries.update({id(item.node): Entry(None, item) for item in _zipped(evaluator, value)})
+                entries.update(
+                    {
+                        key if key is not None else id(item.node): Entry(key, item)
+                        for key, item in _zipped(evaluator, value)
+                    }
+                )
     entries.update({name: Entry(name, item) for name, item in arguments.keywords.items()})
     yield Collection("dict", tuple(entries.values()), complete, arguments.call, arguments.frame.module)
 
 
-def _zipped(evaluator: Evaluator, value: Value) -> list[Source]:
-    """The values of `dict(zip(names, files))`."""
+def _zipped(evaluator: Evaluator, value: Value) -> list[tuple[object, Source]]:
+    """The keys, as far as they can be seen, and the values of `dict(zip(names, files))`."""
     if not isinstance(value, Result) or value.name != "builtins.zip" or len(value.arguments.positional) != 2:
         return []
-    source = value.arguments.positional[1]
-    return list(_column(evaluator, source)) or [_element(source)]
+    first, second = value.arguments.positional
+    items = list(_column(evaluator, second)) or [_element(second)]
+    names = [evaluator.of(name) for name in _column(evaluator, first)]
+    if len(names) != len(items) or not all(len(n) == 1 and isinstance(n[0], Constant) for n in names):
+        return [(None, item) for item in items]
+    return [(name.value, item) for [name], item in zip(names, items, strict=True)]  # type: ignore[attr-defined]
 
 
 def as_mapping(evaluator: Evaluator, value: Value, arguments: Arguments) -> Value:

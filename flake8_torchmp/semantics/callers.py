@@ -59,6 +59,7 @@ class Callers:
         self._by_name = {**PARTIAL, **deferred}
         self._deferring = _deferring(tuple(self._by_name))
         self._deferred: dict[int, tuple[ast.Call, Deferred]] = {}
+        self._launchers: dict[str, list[str]] = {}
 
     def of(self, scope: Scope) -> list[tuple[Arguments, Value | None]]:
         """The calls that may run a function: their arguments, and the object for methods."""
@@ -376,6 +377,23 @@ class Callers:
                 if user.path not in seen:
                     seen.add(user.path)
                     yield user, user.names_of(name)
+        if scope.parent is not None and scope.parent.is_class:
+            codebase = self.evaluator.codebase
+            for path in self._launchers_beside(scope.module.path):
+                if path not in seen and "given" in codebase.uses(path, scope.name):
+                    launcher = codebase.module(path)
+                    if launcher is not None:
+                        yield launcher, [scope.name]
+
+    def _launchers_beside(self, path: str) -> list[str]:
+        """What a module or its users import and may call later methods of objects that they hand to it."""
+        if path not in self._launchers:
+            codebase = self.evaluator.codebase
+            users = [path, *codebase.importers(path)]
+            beside = dict.fromkeys(other for user in users[:MOST_MODULES] for other in codebase.imports(user))
+            found = [other for other in beside if codebase.matches(other, self._deferring)]
+            self._launchers[path] = found if len(found) <= MOST_CALLERS else []
+        return self._launchers[path]
 
     def _modules(self, name: str, module: Module, use: str) -> Iterator[Module]:
         """The modules that use a name in some way, or under another name, going by their bytes."""
