@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import attributes, classes, effects
-from flake8_torchmp.semantics.calls import Frame, parameters
+from flake8_torchmp.semantics.calls import Frame, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import contradict, facts_at
 from flake8_torchmp.semantics.module import Module
@@ -16,7 +16,7 @@ from flake8_torchmp.semantics.scopes import Change, Scope
 from flake8_torchmp.semantics.values import Class, Collection, Function, Instance, Method, Partial, Source, Value
 
 from .crossings import Crossing, Crossings
-from .object_state import TAKING, TENSORS, ObjectState, is_made_plain, made_by, may_be_shared
+from .object_state import TAKING, TENSORS, ObjectState, changed_inside, is_made_plain, made_by, may_be_shared
 from .state import State
 from .workers import Workers
 
@@ -187,6 +187,9 @@ class FilledArguments:
         for change, attribute in self.object_state.own_changes(function.scope):
             if not (change.kind == "item" or (change.kind == "method" and change.name in FILLING)):
                 continue
+            inner = changed_inside(change, f"{receiver_name(function.scope)}.{attribute}")
+            if inner:
+                yield from self._filled_part(receiver, attribute, inner)
             if not self.object_state.is_plain(receiver, attribute) or self._is_filled_by_parent(
                 receiver.cls, attribute
             ):
@@ -194,6 +197,15 @@ class FilledArguments:
             read = next(self.object_state.reads_in_parent(receiver.cls, attribute), None)
             if read is not None:
                 yield attribute, read[0]
+
+    def _filled_part(self, receiver: Instance, held: str, inner: str) -> Iterator[tuple[str, ast.AST]]:
+        """`self.report.scores[name] = x` in a target, where the parent returns or asks its own report."""
+        for part in attributes.stored(self.outline, receiver, held):
+            if isinstance(part, Instance) and self.object_state.is_plain(part, inner):
+                for read, _ in self.object_state.reads_in_parent(receiver.cls, held):
+                    if isinstance(up(read), ast.Return) or self.object_state.tells_of(part, read, {inner}):
+                        yield f"{held}.{inner}", read
+                        return
 
     def _is_filled_by_parent(self, cls: Class, attribute: str) -> bool:
         for item in classes.project_classes(self.outline, cls):

@@ -160,7 +160,7 @@ class ObjectState:
     def _lost_in_parts(self, worker: WorkerFunction, receiver: Instance) -> Iterator[LostChange]:
         """`self.stats.read += 1` in a sample method, where the parent reads the `read` of its own stats."""
         for change, held in self.own_changes(worker.scope):
-            inner = _changed_inside(change, f"{receiver_name(worker.scope)}.{held}")
+            inner = changed_inside(change, f"{receiver_name(worker.scope)}.{held}")
             if not inner or (change.kind == "attribute" and change.value is not None and facts_at(change.node)):
                 continue
             for part in attributes.stored(self.outline, receiver, held, frozenset(("__getitem__", "__iter__"))):
@@ -413,7 +413,7 @@ def _does_it_too(node: ast.expr, method: str, module: Module) -> bool:
     return not name
 
 
-def _changed_inside(change: Change, held: str) -> str:
+def changed_inside(change: Change, held: str) -> str:
     """What is changed of an object that an attribute holds: `failed` of `self.stats.failed.append(x)`."""
     target: ast.expr = change.target
     while isinstance(target, ast.Subscript):
