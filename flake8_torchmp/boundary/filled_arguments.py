@@ -62,7 +62,8 @@ class FilledArguments:
                 if c.call is crossing.call and c.parameter.keyword in ("target", "fn") and c.frame is crossing.frame
             ]
             ranks = int(crossing.api.kind == "spawn")
-            for function, shift in (f for c in targets for h in c.hanging for f in _function(h.value)):
+            functions = [f for c in targets for h in c.hanging for f in _function(h.value)]
+            for function, shift in (*functions, *(f for c in targets for f in self._called_objects(c))):
                 for name, source in self._given(crossing, function, shift + ranks):
                     yield from self._filled_argument(crossing, function, name, source)
                     yield from self._filled_entry(crossing, function, name, source)
@@ -82,6 +83,13 @@ class FilledArguments:
 
         for cls in self.crossings.process_classes(module):
             yield from self._filled_by_class(cls)
+
+    def _called_objects(self, crossing: Crossing) -> Iterator[tuple[Function, int]]:
+        """`Process(target=Worker(rank))` runs the object's `__call__`."""
+        for value in crossing.values:
+            method = classes.find_method(self.outline, value.cls, "__call__") if isinstance(value, Instance) else None
+            if method is not None:
+                yield method, 1
 
     def _filled_argument(
         self, crossing: Crossing, function: Function, name: str, source: Source

@@ -101,7 +101,8 @@ class KeptWorkers:
         source = self.evaluator.arguments(crossing.call, crossing.frame).keywords.get("persistent_workers")
         if source is None:
             return False
-        if isinstance(source.node, ast.Compare | ast.BoolOp):  # `workers > 0`
+        is_asked = isinstance(source.node, ast.Call) and last_name(source.node.func) == "bool"
+        if is_asked or isinstance(source.node, ast.Compare | ast.BoolOp):  # `workers > 0`
             return True
         return any(isinstance(v, Constant) and v.value is True for v in self.evaluator.of(source))
 

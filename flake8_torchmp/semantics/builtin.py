@@ -304,7 +304,12 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
     if isinstance(owner, Constant):
         if name == "format":
             yield Text(str(owner.value).partition("{")[0], owner.node, owner.module)
-        elif name in TAKING_APART and isinstance(owner.value, str) and not command_line.is_choice(owner):
+        elif (
+            name in TAKING_APART
+            and isinstance(owner.value, str)
+            and not command_line.is_choice(owner)
+            and (name.endswith("partition") or _is_unpacked(arguments.call))
+        ):
             yield _taken_apart(evaluator, owner.value, name, arguments)
         else:
             yield UNKNOWN
@@ -446,6 +451,12 @@ def _key(key: object, source: Source) -> Source:
     if place not in memo:
         memo[place] = ast.copy_location(ast.Constant(key), source.node)
     return Source(memo[place], source.frame)
+
+
+def _is_unpacked(call: ast.AST) -> bool:
+    """`module, name = path.split(":")`; what loops over the parts is not followed from one part to the next."""
+    statement = up(call)
+    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
 
 
 def _taken_apart(evaluator: Evaluator, text: str, name: str, arguments: Arguments) -> Value:
