@@ -188,7 +188,7 @@ HOLDERS = frozenset(
     "torch.utils.data.random_split builtins.map builtins.filter builtins.zip builtins.enumerate "
     "collections.defaultdict functools.partial operator.truediv operator.add itertools.islice itertools.takewhile "
     "itertools.dropwhile itertools.filterfalse itertools.starmap itertools.accumulate itertools.groupby "
-    "torch.utils.data.dataset.random_split".split()
+    "torch.utils.data.dataset.random_split numpy.vectorize".split()
 )
 """Functions whose result keeps what they were given; a class (capital letter) is taken to keep its arguments."""
 NOT_HOLDERS = frozenset(
@@ -245,11 +245,11 @@ DEFERRED = {
     "submit": Deferred("fn", 0, "rest"),
     "apply": Deferred("func", 0, "second", args_index=1),
     "apply_async": Deferred("func", 0, "second", args_index=1),
-    "map": Deferred("func", 0, "unseen"),
-    "imap": Deferred("func", 0, "unseen"),
-    "imap_unordered": Deferred("func", 0, "unseen"),
+    "map": Deferred("func", 0, "each"),
+    "imap": Deferred("func", 0, "each"),
+    "imap_unordered": Deferred("func", 0, "each"),
     "starmap": Deferred("func", 0, "unseen"),
-    "map_async": Deferred("func", 0, "unseen"),
+    "map_async": Deferred("func", 0, "each"),
     "starmap_async": Deferred("func", 0, "unseen"),
     "spawn": Deferred("fn", 0, "second", leading=1, args_index=1),
     "start_processes": Deferred("fn", 0, "second", leading=1, args_index=1),

@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, position, up
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import Constant, External, Result, Value
+from flake8_torchmp.semantics.values import Constant, External, Function, Instance, Result, Value
 
 NAME = "multiprocessing.shared_memory.SharedMemory"
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -56,8 +58,27 @@ def leaks_of(module: Module, evaluator: Evaluator) -> Iterator[Leak]:
                 yield Leak(call, text)
         elif isinstance(holder, ast.Expr):
             yield Leak(call, "is never unlinked")
+        elif isinstance(holder, ast.Call) and (owner := _owner_of(call, holder, module, evaluator)) is not None:
+            if text := _fate_of_attribute(owner, evaluator):
+                yield Leak(call, text)
         elif _is_kept_in_attribute(call) and (text := _fate_of_attribute(module, evaluator)):
             yield Leak(call, text)
+
+
+def _owner_of(given: ast.expr, making: ast.Call, module: Module, evaluator: Evaluator) -> Module | None:
+    """Where the class is whose object keeps in an attribute what it is made with: `Ring(SharedMemory(…))`."""
+    index = making.args.index(given) if given in making.args else None
+    keyword = next((k.arg for k in making.keywords if k.value is given), None)
+    for value in evaluator.values(making, evaluator.frame_at(making, module)):
+        init = classes.find_method(evaluator, value.cls, "__init__") if isinstance(value, Instance) else None
+        if init is None:
+            continue
+        for parameter in parameters(init.node).values():
+            if parameter.name == keyword or (index is not None and parameter.index == index + 1):
+                uses = [use for use in init.scope.module.loads(parameter.name) if init.node in ancestors(use)]
+                if any(_is_stored(use) for use in uses if isinstance(use, ast.Name)):
+                    return init.scope.module
+    return None
 
 
 def _targets(holder: ast.Assign | ast.AnnAssign | ast.withitem | ast.NamedExpr) -> list[ast.expr]:
@@ -119,6 +140,9 @@ def _fate_of_name(target: ast.Name, call: ast.Call, module: Module, evaluator: E
         if _is_stored(use):
             is_kept = True
             continue
+        if isinstance(holder, ast.Call) and _only_uses(holder, use, module, evaluator):
+            shares_name = True
+            continue
         if not isinstance(holder, ast.Attribute):
             return ""  # handed on, returned
         above: Any = up(holder)
@@ -138,6 +162,28 @@ def _fate_of_name(target: ast.Name, call: ast.Call, module: Module, evaluator: E
         return ""
     first = min(unlinking, key=position)
     return "is unlinked only if nothing fails before" if _may_fail_between(call, first, scope) else ""
+
+
+def _only_uses(call: ast.Call, given: ast.Name, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a function of the project reads and writes a block that it is given, and does no more with it."""
+    values = evaluator.values(call.func, evaluator.frame_at(call, module))
+    if given not in call.args or not values:
+        return False
+    for value in values:
+        if not isinstance(value, Function) or not isinstance(value.node, FUNCTIONS):
+            return False
+        index = call.args.index(given)
+        name = next((p.name for p in parameters(value.node).values() if p.index == index), "")
+        uses = [use for use in value.scope.module.loads(name) if value.node in ancestors(use)]
+        if not name or not all(isinstance(use, ast.Name) and _is_of_block(use) for use in uses):
+            return False
+    return True
+
+
+def _is_of_block(use: ast.Name) -> bool:
+    """`block.buf`, not `block.unlink`."""
+    holder = up(use)
+    return isinstance(holder, ast.Attribute) and holder.attr in ("buf", "size", "name", "close")
 
 
 def _may_be_unlinked_in(module: Module, made: ast.Call, evaluator: Evaluator) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import attributes, classes, effects
-from flake8_torchmp.semantics.calls import Frame, parameters
+from flake8_torchmp.semantics.calls import Frame, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import contradict, facts_at
 from flake8_torchmp.semantics.module import Module
@@ -16,7 +16,7 @@ from flake8_torchmp.semantics.scopes import Change, Scope
 from flake8_torchmp.semantics.values import Class, Collection, Function, Instance, Method, Partial, Source, Value
 
 from .crossings import Crossing, Crossings
-from .object_state import TAKING, TENSORS, ObjectState, is_made_plain, made_by, may_be_shared
+from .object_state import TAKING, TENSORS, ObjectState, changed_inside, is_made_plain, made_by, may_be_shared
 from .state import State
 from .workers import Workers
 
@@ -62,7 +62,8 @@ class FilledArguments:
                 if c.call is crossing.call and c.parameter.keyword in ("target", "fn") and c.frame is crossing.frame
             ]
             ranks = int(crossing.api.kind == "spawn")
-            for function, shift in (f for c in targets for h in c.hanging for f in _function(h.value)):
+            functions = [f for c in targets for h in c.hanging for f in _function(h.value)]
+            for function, shift in (*functions, *(f for c in targets for f in self._called_objects(c))):
                 for name, source in self._given(crossing, function, shift + ranks):
                     yield from self._filled_argument(crossing, function, name, source)
                     yield from self._filled_entry(crossing, function, name, source)
@@ -82,6 +83,13 @@ class FilledArguments:
 
         for cls in self.crossings.process_classes(module):
             yield from self._filled_by_class(cls)
+
+    def _called_objects(self, crossing: Crossing) -> Iterator[tuple[Function, int]]:
+        """`Process(target=Worker(rank))` runs the object's `__call__`."""
+        for value in crossing.values:
+            method = classes.find_method(self.outline, value.cls, "__call__") if isinstance(value, Instance) else None
+            if method is not None:
+                yield method, 1
 
     def _filled_argument(
         self, crossing: Crossing, function: Function, name: str, source: Source
@@ -187,6 +195,9 @@ class FilledArguments:
         for change, attribute in self.object_state.own_changes(function.scope):
             if not (change.kind == "item" or (change.kind == "method" and change.name in FILLING)):
                 continue
+            inner = changed_inside(change, f"{receiver_name(function.scope)}.{attribute}")
+            if inner:
+                yield from self._filled_part(receiver, attribute, inner)
             if not self.object_state.is_plain(receiver, attribute) or self._is_filled_by_parent(
                 receiver.cls, attribute
             ):
@@ -194,6 +205,15 @@ class FilledArguments:
             read = next(self.object_state.reads_in_parent(receiver.cls, attribute), None)
             if read is not None:
                 yield attribute, read[0]
+
+    def _filled_part(self, receiver: Instance, held: str, inner: str) -> Iterator[tuple[str, ast.AST]]:
+        """`self.report.scores[name] = x` in a target, where the parent returns or asks its own report."""
+        for part in attributes.stored(self.outline, receiver, held):
+            if isinstance(part, Instance) and self.object_state.is_plain(part, inner):
+                for read, _ in self.object_state.reads_in_parent(receiver.cls, held):
+                    if isinstance(up(read), ast.Return) or self.object_state.tells_of(part, read, {inner}):
+                        yield f"{held}.{inner}", read
+                        return
 
     def _is_filled_by_parent(self, cls: Class, attribute: str) -> bool:
         for item in classes.project_classes(self.outline, cls):

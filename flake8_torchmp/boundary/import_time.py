@@ -37,7 +37,7 @@ class ImportTime:
         pending = [scope]
         while pending:
             current = pending.pop()
-            if self.starts.is_run_by_decorator(current) or self._decorates(current):
+            if self.starts.is_run_by_decorator(current) or self._decorates(current) or self._is_run_by_class(current):
                 return True
             for reference, place in self.phases.references(current):
                 if not _runs(reference, current) or self._is_kept_away(reference, place, kept_by):
@@ -94,6 +94,15 @@ class ImportTime:
                     if function is not None and id(function.scope) in functions:
                         return True
         return False
+
+    def _is_run_by_class(self, function: Scope) -> bool:
+        """Whether it is an `__init_subclass__`, which runs where classes are derived."""
+        if function.name != "__init_subclass__" or function.parent is None:
+            return False
+        return any(
+            runs_at_import(cls.node, cls.scope.module) and not is_guarded(self.evaluator, cls.node, cls.scope.module)
+            for cls in self.evaluator.callers.subclasses(function.parent)
+        )
 
     def _decorates(self, function: Scope) -> bool:
         """Whether calls give this function, to decorate what stands at module level: `@with_method("spawn")`."""

@@ -14,7 +14,17 @@ from flake8_torchmp.semantics.flow import LOOPS, facts_at
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, is_none, last_name, position, up
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import Class, Collection, Constant, Function, Instance, Method, Result, Value
+from flake8_torchmp.semantics.values import (
+    Class,
+    Collection,
+    Constant,
+    Function,
+    Instance,
+    Method,
+    Result,
+    Unknown,
+    Value,
+)
 
 from .crossings import Crossing, Crossings
 from .object_state import ObjectState
@@ -27,6 +37,7 @@ _RELOADED = re.compile(rb"reload_dataloaders_every|_iterator\b")
 """Somebody makes the loaders, or their iterators, anew."""
 _EPOCH_HOOK = re.compile(r"on_(train_|training_)?epoch_(start|begin|end)|(training|train)_epoch_(start|end)")
 """Methods that Lightning, Keras-like and Hugging Face trainers call once an epoch."""
+TRAINING_LOADERS = frozenset("loader dataloader data_loader train_loader train_dataloader training_loader".split())
 ITERATING = frozenset("list tuple sum iter next enumerate zip tqdm".split())
 
 
@@ -90,7 +101,8 @@ class KeptWorkers:
         source = self.evaluator.arguments(crossing.call, crossing.frame).keywords.get("persistent_workers")
         if source is None:
             return False
-        if isinstance(source.node, ast.Compare | ast.BoolOp):  # `workers > 0`
+        is_asked = isinstance(source.node, ast.Call) and last_name(source.node.func) == "bool"
+        if is_asked or isinstance(source.node, ast.Compare | ast.BoolOp):  # `workers > 0`
             return True
         return any(isinstance(v, Constant) and v.value is True for v in self.evaluator.of(source))
 
@@ -175,11 +187,12 @@ class KeptWorkers:
         owners = [item.scope for item in classes.project_classes(self.outline, dataset.cls)]
         if function is not None and (function.enclosing_class() in owners or self.workers.runs(function)):
             return []
-        return [
-            frame
-            for frame in self.evaluator.contexts(scope)
-            if any(_may_be_same(value, dataset) for value in self._objects(base, frame))
-        ]
+        objects = [(frame, self._objects(base, frame)) for frame in self.evaluator.contexts(scope)]
+        if _is_of_loader_in_hook(base, function) and all(
+            isinstance(v, Unknown) for _, values in objects for v in values
+        ):
+            return [self.evaluator.frame_of(scope)]
+        return [frame for frame, values in objects if any(_may_be_same(value, dataset) for value in values)]
 
     def _objects(self, node: ast.expr, frame: Frame, depth: int = 4) -> list[Value]:
         """What an expression can be; a loader's, subset's or concatenation's datasets are what it was given."""
@@ -224,6 +237,8 @@ class KeptWorkers:
             return False
         if crossing.call in here:
             return bool(_is_repeated(node, making)) or self._is_iterated_between(crossing, node)
+        if all(_is_before(node, frame, places) for frame in change.frames):
+            return False
         answers = [_is_repeated_on_the_way(node, frame, making) for frame in change.frames]
         if any(answers) or False in answers:
             return any(answers)
@@ -321,6 +336,27 @@ def _is_through_with(crossing: Crossing, node: ast.AST, module: Module) -> bool:
         _is_iterated(load) and not _holds(loop, [load]) and module.scope_of(load).enclosing_function() is function
         for load in own
     )
+
+
+def _is_before(node: ast.AST, frame: Frame, places: list[tuple[ast.AST, Module]]) -> bool:
+    """Whether a function that leads to a place is called before another, beside it, that makes the loader."""
+    while frame.arguments is not None:
+        node, frame = frame.arguments.call, frame.arguments.frame
+        function = frame.module.scope_of(node).enclosing_function()
+        for place, module in places:
+            is_beside = module is frame.module and module.scope_of(place).enclosing_function() is function
+            if is_beside and position(node) < position(place) and node not in ancestors(place):
+                return not any(isinstance(item, LOOPS) and _holds(item, [place]) for item in ancestors(node))
+    return False
+
+
+def _is_of_loader_in_hook(base: ast.expr, function: Scope | None) -> bool:
+    """`trainer.train_dataloader.dataset`, of the trainer that calls a hook each epoch."""
+    if function is None or _EPOCH_HOOK.fullmatch(function.name) is None or last_name(base) != "dataset":
+        return False
+    owner, _, loader = dotted(base).removesuffix(".dataset").rpartition(".")
+    given = parameters(function.node) if isinstance(function.node, FUNCTIONS) else {}
+    return owner.partition(".")[0] in given and loader in TRAINING_LOADERS
 
 
 def _is_repeated(node: ast.AST, making: list[ast.AST]) -> bool | None:

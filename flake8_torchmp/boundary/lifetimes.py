@@ -110,6 +110,8 @@ class Lifetimes:
                     continue
                 if self._is_left_to_workers(node, name, module):
                     continue
+                if isinstance(node, ast.With) and self._is_closed_again(node, base, cls):
+                    continue
                 if self._may_be(cls, base, module) and not (around is not None and self.workers.runs(around)):
                     return True
         return False
@@ -117,6 +119,36 @@ class Lifetimes:
     def _is_test_without_loaders(self, module: Module) -> bool:
         """What a test calls of an object that it keeps for itself tells nothing about programs with workers."""
         return has_tests(module) and not self.workers.crossings.may_make_loaders(module.path)
+
+    def _is_closed_again(self, block: ast.With, entered: ast.expr, cls: Class) -> bool:
+        """Whether an object that a block enters hands nothing over there, and its `__exit__` closes what it opened."""
+        trial: Kept = {}
+        run = _Run(self, cls, trial)
+        for name in ("__enter__", "__exit__"):
+            run.method(name)
+        if any(trial.values()):
+            return False
+        given = [item.optional_vars for item in block.items if item.context_expr is entered and item.optional_vars]
+        names = {dotted(name) for name in (entered, *given)} - {""}
+        nodes = [node for statement in block.body for node in ast.walk(statement)]
+        return all(self._is_call_of_own(node, cls) for node in nodes if dotted(node) in names)
+
+    def _is_call_of_own(self, node: ast.AST, cls: Class, depth: int = 3) -> bool:
+        """Whether an object is named to read data of it, or to call a method that itself hands it to nobody."""
+        holder = up(node)
+        if not isinstance(holder, ast.Attribute):
+            return False
+        found = classes.find_method(self.outline, cls, holder.attr)
+        if found is None:
+            return True
+        own = receiver_name(found.scope)
+        return (
+            depth > 0
+            and is_called(holder)
+            and all(
+                self._is_call_of_own(inner, cls, depth - 1) for inner in body_nodes(found.node) if dotted(inner) == own
+            )
+        )
 
     def _is_left_to_workers(self, node: ast.AST, name: str, module: Module) -> bool:
         """Whether a method is handed over there, `Process(target=job.go)`, or called where another branch does so."""

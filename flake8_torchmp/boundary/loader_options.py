@@ -72,6 +72,9 @@ class LoaderOptions:
             return
         counts = [(count, value) for count in given for value in self.evaluator.of(count)]
         names = frozenset(("num_workers", *(name for count in given for name in self._names_of(count))))
+        spread = [keyword.value for keyword in call.node.keywords if keyword.arg is None]
+        if source.node not in (k.value for k in call.node.keywords) and _is_nothing_without_workers(spread, names):
+            return
         for value in values:
             holding = [*_facts(value, source), *facts_at(call.node)]
             holding += [fact for item in holding for fact in self._named_test(item, call.module)]
@@ -201,6 +204,17 @@ def _is_picked(node: ast.AST, names: frozenset[str]) -> bool:
     """`(None, 4)[workers > 0]`: the count picks the option."""
     shown = isinstance(node, ast.Subscript) and isinstance(node.value, ast.Tuple | ast.List | ast.Dict)
     return shown and _without_workers(node.slice, names) is not None  # type: ignore[attr-defined]
+
+
+def _is_nothing_without_workers(spread: list[ast.expr], names: frozenset[str]) -> bool:
+    """`**(options if workers else {})`"""
+    chosen = [_branch(given, names) for given in spread if isinstance(given, ast.IfExp)]
+    return len(spread) == len(chosen) == 1 and isinstance(chosen[0], ast.Dict) and not chosen[0].keys
+
+
+def _branch(choice: ast.IfExp, names: frozenset[str]) -> ast.expr | None:
+    answer = _without_workers(choice.test, names)
+    return None if answer is None else choice.body if answer else choice.orelse
 
 
 def _decides(fact: Condition, names: frozenset[str]) -> bool:

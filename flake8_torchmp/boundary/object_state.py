@@ -59,6 +59,9 @@ FILLING = frozenset(name.rpartition(".")[2] for name in CHANGING if name.startsw
 TENSORS = frozenset(f"torch.{name}" for name in "zeros ones empty full tensor zeros_like ones_like rand randn".split())
 """The same under fork alone: a spawned process gets a tensor's memory shared."""
 
+TELLING_ALL = frozenset("vars asdict astuple".split())
+"""What makes a dict or tuple of all that an object has."""
+
 TAKING = frozenset("put put_nowait pop popitem popleft remove discard clear".split())
 """What fills no container: it hands on what is in a queue, or takes out what was given."""
 
@@ -157,7 +160,7 @@ class ObjectState:
     def _lost_in_parts(self, worker: WorkerFunction, receiver: Instance) -> Iterator[LostChange]:
         """`self.stats.read += 1` in a sample method, where the parent reads the `read` of its own stats."""
         for change, held in self.own_changes(worker.scope):
-            inner = _changed_inside(change, f"{receiver_name(worker.scope)}.{held}")
+            inner = changed_inside(change, f"{receiver_name(worker.scope)}.{held}")
             if not inner or (change.kind == "attribute" and change.value is not None and facts_at(change.node)):
                 continue
             for part in attributes.stored(self.outline, receiver, held, frozenset(("__getitem__", "__iter__"))):
@@ -198,6 +201,8 @@ class ObjectState:
     def tells_of(self, part: Instance, read: ast.AST, changed: set[str]) -> bool:
         """Whether `dataset.meter.mean()` or `dataset.meter.total` shows what was changed."""
         holder = up(read)
+        if isinstance(holder, ast.Call) and read in holder.args:
+            return last_name(holder.func) in TELLING_ALL
         if not isinstance(holder, ast.Attribute):
             return False
         if holder.attr in changed:
@@ -408,7 +413,7 @@ def _does_it_too(node: ast.expr, method: str, module: Module) -> bool:
     return not name
 
 
-def _changed_inside(change: Change, held: str) -> str:
+def changed_inside(change: Change, held: str) -> str:
     """What is changed of an object that an attribute holds: `failed` of `self.stats.failed.append(x)`."""
     target: ast.expr = change.target
     while isinstance(target, ast.Subscript):

@@ -14,7 +14,7 @@ from flake8_torchmp.semantics.builtin import ENTERING
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, dotted, last_name, position, up
-from flake8_torchmp.semantics.values import External, Member, Result, Unknown, Value, qualified
+from flake8_torchmp.semantics.values import Constant, External, Member, Result, Unknown, Value, qualified
 
 
 class Opener(NamedTuple):
@@ -206,10 +206,22 @@ class Openers:
         if found is not None:
             return None if value.name == "fileinput.input" and not value.arguments.positional else found
         if value.name == "numpy.load":
-            return _ARCHIVE_OF_ARRAYS if _reads_npz(value) else None
+            return _ARCHIVE_OF_ARRAYS if _reads_npz(value) or self._is_given_npz(value) else None
         if value.name.endswith(".open") and isinstance(value.callee, Member):
             return _FILE if is_path(value.callee.owner) else None
         return None
+
+    def _is_given_npz(self, value: Result) -> bool:
+        """Whether each path that the project shows, or the last part of it, ends so."""
+        source = value.arguments.get(0, "file")
+        paths = [self._last_part(path) for path in self.evaluator.of(source)] if source is not None else []
+        return bool(paths) and all(name.endswith(".npz") for name in paths)
+
+    def _last_part(self, path: Value) -> str:
+        if isinstance(path, Result) and path.name in ("operator.truediv", "os.path.join") and path.arguments.positional:
+            values = self.evaluator.of(path.arguments.positional[-1])
+            path = values[0] if len(values) == 1 else path
+        return str(path.value) if isinstance(path, Constant) else ""
 
     def unseen_file(self, node: ast.expr, module: Module) -> Iterator[tuple[Opener, ast.AST, Module]]:
         """`path.open("rb")` of a path that cannot be seen: the mode, or an annotation, says that it opens a file."""
@@ -277,7 +289,7 @@ def _reads_npz(value: Result) -> bool:
         return False  # an archive can be changed by nobody
     return any(
         (isinstance(use, ast.Subscript) and isinstance(use.slice, ast.Constant) and isinstance(use.slice.value, str))
-        or (isinstance(use, ast.Attribute) and use.attr == "files")
+        or (isinstance(use, ast.Attribute) and use.attr in ("files", "keys", "items"))
         for use in uses
     )
 

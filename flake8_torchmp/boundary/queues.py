@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import parameters
 from flake8_torchmp.semantics.codebase import Codebase
 from flake8_torchmp.semantics.evaluate import Evaluator
@@ -14,7 +16,7 @@ from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, last_name, position, up
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import Constant, Function, Instance, Method, Result, Unknown, Value
+from flake8_torchmp.semantics.values import Class, Constant, Function, Instance, Method, Result, Unknown, Value
 
 from . import apis
 from .crossings import Crossing, Crossings
@@ -46,9 +48,14 @@ QueueKey = int
 """The call that makes a queue."""
 
 
+class Read(NamedTuple):
+    node: ast.AST
+    module: Module
+
+
 class EarlyJoin(NamedTuple):
     node: ast.Call
-    read: ast.AST
+    read: Read
     """Where the queue is read, too late."""
     worker: str
     """The function that puts."""
@@ -116,6 +123,14 @@ class Queues:
                 given = [hanging.value for hanging in crossing.hanging]
                 yield from self._joined_early(crossing.call, _keys_of(given))
 
+    def _in(self, module: Module, key: QueueKey) -> Queues | None:
+        """The same for the uses of a queue in another module, unless something there may read it at any time."""
+        if module is self.module:
+            return self
+        there = copy.copy(self)
+        there.module, there._readers = module, None
+        return None if there._may_be_read_meanwhile(key) else there
+
     def _joined_early(self, join: ast.Call, queues: set[QueueKey]) -> Iterator[EarlyJoin]:
         for key in queues & self.puts.keys() - self.taken:
             if self._may_be_read_meanwhile(key):
@@ -168,7 +183,7 @@ class Queues:
             found = [h.value for h in hangings.on([process], self.evaluator.frame_of(self.module.scope))]
         return _keys_of(found)
 
-    def _read_only_after(self, join: ast.Call, key: QueueKey, depth: int = 2) -> ast.AST | None:
+    def _read_only_after(self, join: ast.Call, key: QueueKey, depth: int = 2) -> Read | None:
         """The first use of a queue after a join that reads it or hands it on; None if there is one before, too.
 
         Where the function that joins does neither, the functions that call it are asked.
@@ -185,19 +200,29 @@ class Queues:
                 return None
             later.append(node)
         if later or function is None or not depth:
-            return min(later, key=position, default=None)
-        if function.name == "__exit__":
-            return self._read_after_leaving(function, key)
-        for arguments, _ in self.evaluator.callers.of(function):
-            if arguments.frame.module is self.module and isinstance(arguments.call, ast.Call):
-                read = self._read_only_after(arguments.call, key, depth - 1)
-                if read is not None:
-                    return read
-        return None
-
-    def _read_after_leaving(self, function: Scope, key: QueueKey) -> ast.AST | None:
-        """The first read after a `with` that ends by this `__exit__`, if there is none inside it."""
+            return Read(min(later, key=position), self.module) if later else None
         owner = function.enclosing_class()
+        if function.name == "__exit__" and owner is not None:
+            reads = (there._read_after_leaving(owner, key) for there in self._entering(owner, key))
+        else:
+            reads = (
+                there._read_only_after(arguments.call, key, depth - 1)
+                for arguments, _ in self.evaluator.callers.of(function)
+                if isinstance(arguments.call, ast.Call) and (there := self._in(arguments.frame.module, key)) is not None
+            )
+        return next((read for read in reads if read is not None), None)
+
+    def _entering(self, owner: Scope, key: QueueKey) -> Iterator[Queues]:
+        """The modules that may enter objects of a class."""
+        codebase = self.evaluator.codebase
+        for path in codebase.mentioning(owner.name, owner.module.path):
+            module = codebase.module(path) if codebase.matches(path, _QUEUES) else None
+            there = self._in(module, key) if module is not None else None
+            if there is not None:
+                yield there
+
+    def _read_after_leaving(self, owner: Scope, key: QueueKey) -> Read | None:
+        """The first read after a `with` that ends by a class's `__exit__`, if there is none inside it."""
         for node in ast.walk(self.module.tree):
             if not isinstance(node, ast.With) or not any(self._is_a(item.context_expr, owner) for item in node.items):
                 continue
@@ -206,7 +231,7 @@ class Queues:
             reads = [part for part in nodes if position(part) > position(node) and self._reads(part, key)]
             first = min(reads, key=position, default=None)
             if first is not None and position(first)[0] > (node.end_lineno or node.lineno):
-                return first
+                return Read(first, self.module)
         return None
 
     def _is_a(self, node: ast.expr, owner: Scope | None) -> bool:
@@ -275,10 +300,12 @@ class Queues:
         return isinstance(holder, ast.Return | ast.Call | ast.For | ast.comprehension)
 
     def _only_hands_on(self, callee: Value, call: ast.Call, given: ast.expr, depth: int) -> bool:
-        """Whether a function of the project does no more with a queue than to give it to processes."""
-        if not isinstance(callee, Function) or given not in call.args or not isinstance(callee.scope.node, FUNCTIONS):
+        """Whether a function of the project, or an `__init__`, only gives a queue to processes."""
+        init = classes.find_method(self.evaluator, callee, "__init__") if isinstance(callee, Class) else None
+        function = init or callee
+        if not isinstance(function, Function) or given not in call.args or not isinstance(function.node, FUNCTIONS):
             return False
-        index, scope = call.args.index(given), callee.scope
+        index, scope = call.args.index(given) + (init is not None), function.scope
         name = next((p.name for p in parameters(scope.node).values() if p.index == index), "")  # type: ignore[arg-type]
         uses = [node for node in body_nodes(scope.node) if isinstance(node, ast.Name) and node.id == name]
         return bool(uses) and all(_is_given(use) and not self._may_read(use, scope.module, depth - 1) for use in uses)

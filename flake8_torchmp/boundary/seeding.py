@@ -167,8 +167,10 @@ class Seeds:
                     seed = _argument(call, 0, random_sources.SEEDERS.get(value.name, "seed"))
                     return (seed,) if seed is not None else ()
             function = value.function if isinstance(value, Method) else value
+            if isinstance(value, Class):
+                function = classes.find_method(self.outline, value, "__init__") or value
             if isinstance(function, Function) and name != "<lambda>":
-                return self._handed_to(function, call, shift=isinstance(value, Method))
+                return self._handed_to(function, call, shift=isinstance(value, Method | Class))
         return ()
 
     def _own_seeded_by(self, call: ast.Call, module: Module) -> tuple[ast.expr, ...]:

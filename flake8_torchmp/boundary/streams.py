@@ -14,7 +14,7 @@ from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name
 from flake8_torchmp.semantics.scopes import Place, Scope
-from flake8_torchmp.semantics.values import Class, External, Function, Instance, Result, Unknown, Value
+from flake8_torchmp.semantics.values import Class, External, Function, Instance, Result, Source, Unknown, Value
 
 from . import random_sources
 from .seeding import Seeds
@@ -169,8 +169,10 @@ class Streams:
             return alike and self._are_several(worker) and not self.workers.runs(function)  # each object makes its own
         owner = worker.receiver.arguments if isinstance(worker.receiver, Instance) else None
         made = [call, owner.call] if owner is not None and worker.kind in TARGETS else [call]
+        given = value.arguments.positional
+        is_copied_alike = worker.kind not in TARGETS and bool(given) and all(map(_is_literal, given))
         for item in (item for place in made for item in ancestors(place)):
-            if isinstance(item, (*LOOPS, *COMPREHENSIONS)):
+            if isinstance(item, (*LOOPS, *COMPREHENSIONS)) and not is_copied_alike:
                 return False  # perhaps one for each
         if function is None:
             is_seeded = bool(value.arguments.positional or value.arguments.keywords) or "manual_seed" in value.name
@@ -309,6 +311,10 @@ class Streams:
                     if is_numpy and not self._runs(node, module):
                         return True
         return False
+
+
+def _is_literal(seed: Source) -> bool:
+    return isinstance(seed.node, ast.Constant)
 
 
 def _is_function(value: Value, scope: Scope) -> bool:

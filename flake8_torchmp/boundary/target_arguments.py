@@ -11,6 +11,7 @@ from flake8_torchmp.semantics.calls import is_static, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import dotted, last_name
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
@@ -271,9 +272,28 @@ class TargetArguments:
                 return ""
         else:
             return ""
-        if function.decorated_by is not None or _is_decorated(function.node):
+        if function.decorated_by is not None or self._is_changed(function):
             return ""
         return _misfit(function, Given(given.positional + taken, given.keywords), taken)
+
+    def _is_changed(self, function: Function) -> bool:
+        """Whether a decorator may change what a function takes: it does not give back what it was given."""
+        module = function.scope.module
+        return _is_decorated(function.node) and not all(
+            isinstance(value, Function) and _gives_back(value.scope)
+            for decorator in getattr(function.node, "decorator_list", ())
+            for value in self.evaluator.values(decorator, self.evaluator.frame_at(decorator, module))
+        )
+
+
+def _gives_back(decorator: Scope) -> bool:
+    """`def register(function): TABLE.append(function); return function`"""
+    if not isinstance(decorator.node, ast.FunctionDef):
+        return False
+    given = next(iter(parameters(decorator.node)), "")
+    returned = [statement.value for statement in decorator.returns]
+    is_kept = len(decorator.bindings.get(given, ())) == 1
+    return bool(returned) and is_kept and all(isinstance(r, ast.Name) and r.id == given for r in returned)
 
 
 def _is_count(call: Call, arguments: Source) -> bool:

@@ -144,7 +144,17 @@ class Taint:
         called = self.called(call)
         if isinstance(call.func, ast.Attribute) and self.depends(call.func.value):
             return True
-        return any(self._answers(function, receiver) for function, receiver in called)
+        return any(self._answers(function, receiver) for function, receiver in called) or self._makes_asking(call)
+
+    def _makes_asking(self, call: ast.Call) -> bool:
+        """`Cursor()`, of a class of the project whose `__init__` asks who it is for."""
+        evaluator = self.sharding.outline
+        return any(
+            isinstance(value, Instance)
+            and (made := classes.maker(evaluator, value.cls)) is not None
+            and self.sharding.knows(made.scope, value)
+            for value in evaluator.values(call, evaluator.frame_at(call, self.module))
+        )
 
     def _answers(self, function: Function, receiver: Value | None) -> bool:
         sharding = self.sharding

@@ -99,5 +99,5 @@ def join_before_drain(module: Module, model: Model) -> Iterator[Finding]:
             f"joins a process before the queue is read on which {early.worker}() puts: both wait for ever once it is "
             "more than a pipe holds: read the queue first, join then"
         )
-        way = [Step(module.path, position(early.read)[0], "the queue is read")]
+        way = [Step(early.read.module.path, position(early.read.node)[0], "the queue is read")]
         yield model.finding("TMP605", message, early.node, module, way)

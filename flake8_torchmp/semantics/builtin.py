@@ -74,6 +74,7 @@ RECORD_MAKERS = frozenset(
     ("collections.namedtuple", "typing.NamedTuple", "dataclasses.make_dataclass", "builtins.type")
 )
 """Calls that give a class whose objects keep what they are made with."""
+TAKING_APART = frozenset("split rsplit partition rpartition".split())
 ANY = "*"
 """Stands for a name that only running tells."""
 RECORDS = frozenset(
@@ -257,17 +258,26 @@ def _mapping(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
                 entries.update({key: Entry(key, item) for key, item in evaluator.items(value)})
             else:
                 complete = False
-                entries.update({id(item.node): Entry(None, item) for item in _zipped(evaluator, value)})
+                entries.update(
+                    {
+                        key if key is not None else id(item.node): Entry(key, item)
+                        for key, item in _zipped(evaluator, value)
+                    }
+                )
     entries.update({name: Entry(name, item) for name, item in arguments.keywords.items()})
     yield Collection("dict", tuple(entries.values()), complete, arguments.call, arguments.frame.module)
 
 
-def _zipped(evaluator: Evaluator, value: Value) -> list[Source]:
-    """The values of `dict(zip(names, files))`."""
+def _zipped(evaluator: Evaluator, value: Value) -> list[tuple[object, Source]]:
+    """The keys, as far as they can be seen, and the values of `dict(zip(names, files))`."""
     if not isinstance(value, Result) or value.name != "builtins.zip" or len(value.arguments.positional) != 2:
         return []
-    source = value.arguments.positional[1]
-    return list(_column(evaluator, source)) or [_element(source)]
+    first, second = value.arguments.positional
+    items = list(_column(evaluator, second)) or [_element(second)]
+    names = [evaluator.of(name) for name in _column(evaluator, first)]
+    if len(names) != len(items) or not all(len(n) == 1 and isinstance(n[0], Constant) for n in names):
+        return [(None, item) for item in items]
+    return [(name.value, item) for [name], item in zip(names, items, strict=True)]  # type: ignore[attr-defined]
 
 
 def as_mapping(evaluator: Evaluator, value: Value, arguments: Arguments) -> Value:
@@ -294,6 +304,13 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
     if isinstance(owner, Constant):
         if name == "format":
             yield Text(str(owner.value).partition("{")[0], owner.node, owner.module)
+        elif (
+            name in TAKING_APART
+            and isinstance(owner.value, str)
+            and not command_line.is_choice(owner)
+            and (name.endswith("partition") or _is_unpacked(arguments.call))
+        ):
+            yield _taken_apart(evaluator, owner.value, name, arguments)
         else:
             yield UNKNOWN
         return
@@ -443,6 +460,29 @@ def _key(key: object, source: Source) -> Source:
     if place not in memo:
         memo[place] = ast.copy_location(ast.Constant(key), source.node)
     return Source(memo[place], source.frame)
+
+
+def _is_unpacked(call: ast.AST) -> bool:
+    """`module, name = path.split(":")`; what loops over the parts is not followed from one part to the next."""
+    statement = up(call)
+    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
+
+
+def _taken_apart(evaluator: Evaluator, text: str, name: str, arguments: Arguments) -> Value:
+    """`"tasks.parity:Task".partition(":")`"""
+    given = [evaluator.of(source) for source in arguments.positional]
+    if arguments.keywords or not all(len(values) == 1 and isinstance(values[0], Constant) for values in given):
+        return UNKNOWN
+    try:
+        parts = getattr(text, name)(*(value.value for [value] in given))  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        return UNKNOWN
+    memo, module = arguments.frame.module.memo, arguments.frame.module
+    entries = []
+    for index, part in enumerate(parts):
+        node = memo.setdefault(("part", arguments.call, index, part), ast.Constant(part))
+        entries.append(Entry(None, Source(ast.copy_location(node, arguments.call), arguments.frame)))
+    return Collection("list", tuple(entries), True, arguments.call, module)
 
 
 def _element(source: Source) -> Source:

@@ -40,7 +40,8 @@ class Deferred(NamedTuple):
     keyword: str
     position: int
     arguments: str
-    """args: a tuple as `args`; rest: what follows; second: a tuple as the second argument; unseen: nobody knows"""
+    """args: a tuple as `args`; rest: what follows; second: a tuple as the second argument; each: one of each iterable
+    that follows; unseen: nobody knows"""
     leading: int = 0
     """How many arguments come from elsewhere before the given ones."""
     args_index: int = -1
@@ -57,6 +58,7 @@ class Callers:
         self._by_name = {**PARTIAL, **deferred}
         self._deferring = _deferring(tuple(self._by_name))
         self._deferred: dict[int, tuple[ast.Call, Deferred]] = {}
+        self._launchers: dict[str, list[str]] = {}
 
     def of(self, scope: Scope) -> list[tuple[Arguments, Value | None]]:
         """The calls that may run a function: their arguments, and the object for methods."""
@@ -359,6 +361,8 @@ class Callers:
             keywords = given.get(spec.args_index + 1, "kwargs") or given.keywords.get("kwds")
             if keywords is not None:
                 self._spread_keywords(keywords, made)
+        elif spec.arguments == "each" and len(given.positional) > 1 and not given.is_open and not given.keywords:
+            made.positional += [Source(UNSEEN, frame)] * (len(given.positional) - 1)
         else:
             made.open_positional = made.open_keywords = True
         return made
@@ -388,6 +392,23 @@ class Callers:
                 if user.path not in seen:
                     seen.add(user.path)
                     yield user, user.names_of(name)
+        if scope.parent is not None and scope.parent.is_class:
+            codebase = self.evaluator.codebase
+            for path in self._launchers_beside(scope.module.path):
+                if path not in seen and "given" in codebase.uses(path, scope.name):
+                    launcher = codebase.module(path)
+                    if launcher is not None:
+                        yield launcher, [scope.name]
+
+    def _launchers_beside(self, path: str) -> list[str]:
+        """What a module or its users import and may call later methods of objects that they hand to it."""
+        if path not in self._launchers:
+            codebase = self.evaluator.codebase
+            users = [path, *codebase.importers(path)]
+            beside = dict.fromkeys(other for user in users[:MOST_MODULES] for other in codebase.imports(user))
+            found = [other for other in beside if codebase.matches(other, self._deferring)]
+            self._launchers[path] = found if len(found) <= MOST_CALLERS else []
+        return self._launchers[path]
 
     def _modules(self, name: str, module: Module, use: str) -> Iterator[Module]:
         """The modules that use a name in some way, or under another name, going by their bytes."""
@@ -404,8 +425,11 @@ class Callers:
     def _may_use(self, path: str, name: str, use: str) -> bool:
         codebase = self.evaluator.codebase
         uses = codebase.uses(path, name)
-        may_defer = use == "called" and "given" in uses and codebase.matches(path, self._deferring)
-        return may_defer or use in uses or "renamed" in uses
+        if use in uses or "renamed" in uses:
+            return True
+        if use != "called" or "given" not in uses:
+            return False
+        return any(codebase.matches(other, self._deferring) for other in (path, *codebase.imports(path)))
 
 
 @cache

@@ -295,16 +295,24 @@ def _walrus(evaluator: Evaluator, node: ast.NamedExpr, frame: Frame) -> Iterator
 
 
 def _joined(evaluator: Evaluator, node: ast.JoinedStr, frame: Frame) -> Iterator[Value]:
-    start, way = "", tuple[Hop, ...]()
+    start, way, is_whole = "", tuple[Hop, ...](), True
     for part in node.values:
         if isinstance(part, ast.Constant) and isinstance(part.value, str):
             start += part.value
             continue
-        inner = evaluator.values(part.value, frame) if isinstance(part, ast.FormattedValue) else ()
-        if start or len(inner) != 1 or not isinstance(inner[0], Constant) or not isinstance(inner[0].value, str):
+        assert isinstance(part, ast.FormattedValue)
+        inner = evaluator.values(part.value, frame)
+        if len(inner) != 1 or not isinstance(inner[0], Constant) or not isinstance(inner[0].value, str):
+            is_whole = False
             break
-        start, way = inner[0].value, inner[0].way
-    text: Value = Text(start, node, frame.module) if start else UNKNOWN
+        is_plain = part.format_spec is None and part.conversion == -1
+        is_whole = is_whole and is_plain and not command_line.is_choice(inner[0])
+        if not start:
+            way = inner[0].way
+        elif not is_whole:
+            break
+        start += inner[0].value
+    text: Value = (Constant if is_whole else Text)(start, node, frame.module) if start else UNKNOWN
     for hop in way:
         text = text.after(hop)
     yield text

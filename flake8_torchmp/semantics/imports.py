@@ -14,6 +14,8 @@ from .reach import run_at_import
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
+_NAMED_MODULE = re.compile(rb"[\"']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)(?::\w+)?[\"']")
+"""What `importlib.import_module` may be given: `"tasks.parity"`, `"tasks.parity:Task"`."""
 _IMPORTED_NAME = re.compile(rb"(\w+|\*)(?:[ \t]+as[ \t]+\w+)?[\s,)]*")
 _STAR = re.compile(rb"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]*\(?[ \t]*\*", re.MULTILINE)
 _ALL = re.compile(rb"^__all__[^=\n]*=[ \t]*[\[(]([^\])+]*)[\])][ \t]*(?:#.*)?$", re.MULTILINE)
@@ -101,7 +103,10 @@ class Imports(Files):
     def imports(self, path: str) -> tuple[str, ...]:
         """The files of the project that a file imports, by a scan of its bytes."""
         if path not in self._imports:
-            self._imports[path] = tuple(dict.fromkeys(self._scan_imports(path, self.data(path))))
+            data = self.data(path)
+            named = _NAMED_MODULE.findall(data) if b"import_module" in data else ()
+            found = [*self._scan_imports(path, data), *(p for name in named for p in self._along(name.decode(), path))]
+            self._imports[path] = tuple(dict.fromkeys(found))
         return self._imports[path]
 
     def imports_at_once(self, path: str) -> tuple[str, ...]:
