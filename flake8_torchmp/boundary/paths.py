@@ -83,7 +83,7 @@ class Paths:
         elif isinstance(value, Text):
             if is_relative(value.start) and ("/" in value.start or value.start.startswith(".")):
                 _, starts = self._starts(value.node, value.module, value.start, evaluator)
-                if starts and all(map(is_choice, starts)):
+                if evaluator.asks_callers and starts and all(map(is_choice, starts)):
                     return  # the user says where
                 yield Literal(value.node, value.module, value.start + "…", value.way)
         elif isinstance(value, Collection) and value.kind != "dict" and depth < 2:
