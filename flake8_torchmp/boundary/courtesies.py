@@ -37,7 +37,8 @@ def improves(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope
     if changed & receivers:
         return all(map(_makes_anew, body))
     given = parameters(scope.node) if isinstance(scope.node, FUNCTIONS) else {}
-    names = {name for name in changed if name in given or _is_read_after(name, body, scope)}
+    own = (name for name in changed if name in scope.bindings)  # a comprehension's are its own
+    names = {name for name in own if name in given or _is_read_after(name, body, scope)}
     return bool(names) and all(_was_made_before(name, body, scope) and _is_read_in(name, parts) for name in names)
 
 

@@ -18,7 +18,7 @@ from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import ancestors, body_nodes, last_name, position, up
+from flake8_torchmp.semantics.nodes import ancestors, body_nodes, dotted, last_name, position, up
 from flake8_torchmp.semantics.program_order import Mark, State, Walk, Watch, contradict, runs_once, tests_of
 from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import (
@@ -260,12 +260,21 @@ class _Run(Walk):
 
     def returned(self, scope: Scope, state: State) -> State:
         """Pools of threads end with the last reference to them, and short work is taken to be done before long."""
-        return frozenset(
-            mark
-            for mark in state
-            if mark.kind != "thread"
-            or mark.module.scope_of(mark.node).enclosing_function() is not scope
-            or not (_is_unkept_pool(mark.node, mark.module) or self._is_short(mark.key))
+        return frozenset(mark for mark in state if mark.kind != "thread" or not self._ends_with(mark, scope))
+
+    def _ends_with(self, mark: Mark, scope: Scope) -> bool:
+        """Whether a thread is over when a function returns that began it, or that joins what one inside it began."""
+        if mark.module.scope_of(mark.node).enclosing_function() is scope:
+            return _is_unkept_pool(mark.node, mark.module) or self._is_short(mark.key)
+        start = mark.node.func if isinstance(mark.node, ast.Call) else None
+        name = start.value if isinstance(start, ast.Attribute) else None
+        if not isinstance(name, ast.Name) or mark.module is not scope.module or name.id not in scope.bindings:
+            return False
+        return self.evaluator.scope_binding(name.id, scope.module.scope_of(name)) is scope and any(
+            isinstance(call.func, ast.Attribute)
+            and dotted(call.func.value) == name.id
+            and scope.module.scope_of(call).enclosing_function() is scope
+            for call in scope.module.calls.get("join", ())
         )
 
     def _is_short(self, key: int) -> bool:
