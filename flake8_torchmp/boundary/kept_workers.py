@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import attributes, classes
-from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters, receiver_name
+from flake8_torchmp.semantics.calls import Frame, has_receiver, is_cached_property, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS, facts_at
 from flake8_torchmp.semantics.module import Module
@@ -248,9 +248,10 @@ class KeptWorkers:
     def _places(self, crossing: Crossing) -> list[tuple[ast.AST, Module]]:
         """Where the loader is made: the call itself, and the calls of the functions around it."""
         found: list[tuple[ast.AST, Module]] = [(crossing.call, crossing.module)]
-        if _is_made_once(crossing.call):
+        function = crossing.module.scope_of(crossing.call).enclosing_function()
+        if _is_made_once(crossing.call) or (function is not None and is_cached_property(function.node)):
             return found
-        pending = [(crossing.module.scope_of(crossing.call).enclosing_function(), 3)]
+        pending = [(function, 3)]
         while pending:
             function, depth = pending.pop()
             for arguments, _ in self.evaluator.callers.of(function) if function is not None and depth else ():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import attributes, classes
+from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Frame, has_receiver, is_cached_property, is_property, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions
@@ -110,7 +111,7 @@ class Lifetimes:
                     continue
                 if self._is_left_to_workers(node, name, module):
                     continue
-                if isinstance(node, ast.With) and self._is_closed_again(node, base, cls):
+                if isinstance(node, ast.With) and self._is_closed_again(node, base, cls, module):
                     continue
                 if self._may_be(cls, base, module) and not (around is not None and self.workers.runs(around)):
                     return True
@@ -120,8 +121,8 @@ class Lifetimes:
         """What a test calls of an object that it keeps for itself tells nothing about programs with workers."""
         return has_tests(module) and not self.workers.crossings.may_make_loaders(module.path)
 
-    def _is_closed_again(self, block: ast.With, entered: ast.expr, cls: Class) -> bool:
-        """Whether an object that a block enters hands nothing over there, and its `__exit__` closes what it opened."""
+    def _is_closed_again(self, block: ast.With, entered: ast.expr, cls: Class, module: Module) -> bool:
+        """Whether a block does no more than to call methods of the object, whose `__exit__` closes what it opened."""
         trial: Kept = {}
         run = _Run(self, cls, trial)
         for name in ("__enter__", "__exit__"):
@@ -131,7 +132,14 @@ class Lifetimes:
         given = [item.optional_vars for item in block.items if item.context_expr is entered and item.optional_vars]
         names = {dotted(name) for name in (entered, *given)} - {""}
         nodes = [node for statement in block.body for node in ast.walk(statement)]
-        return all(self._is_call_of_own(node, cls) for node in nodes if dotted(node) in names)
+        own = [node for node in nodes if dotted(node) in names]
+        others = (node for node in nodes if isinstance(node, ast.Call) and _owner(node) not in names)
+        return (
+            all(self._is_call_of_own(node, cls) for node in own)
+            and not any(isinstance(node, ast.For | ast.comprehension) for node in nodes)
+            and not any(may_run_project(self.outline, call.func, module) for call in others)
+            and not any(crossing.call in nodes for crossing in self.workers.crossings.of(module))
+        )
 
     def _is_call_of_own(self, node: ast.AST, cls: Class, depth: int = 3) -> bool:
         """Whether an object is named to read data of it, or to call a method that itself hands it to nobody."""
@@ -491,6 +499,11 @@ def _loaders_in(module: Module, around: Scope | None) -> list[ast.Call]:
         for call in module.calls.get(called, ())
         if module.scope_of(call).enclosing_function() is around
     ]
+
+
+def _owner(call: ast.Call) -> str:
+    """`journal` of `journal.write(text)`."""
+    return dotted(call.func.value) if isinstance(call.func, ast.Attribute) else ""
 
 
 def _names(call: ast.Call, name: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
-from flake8_torchmp.semantics.calls import parameters
+from flake8_torchmp.semantics.calls import Arguments, parameters
 from flake8_torchmp.semantics.codebase import Codebase
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
@@ -207,10 +207,19 @@ class Queues:
         else:
             reads = (
                 there._read_only_after(arguments.call, key, depth - 1)
-                for arguments, _ in self.evaluator.callers.of(function)
-                if isinstance(arguments.call, ast.Call) and (there := self._in(arguments.frame.module, key)) is not None
+                for arguments, receiver in self.evaluator.callers.of(function)
+                if isinstance(arguments.call, ast.Call)
+                and (there := self._in(arguments.frame.module, key)) is not None
+                and (there is self or self._come_with(arguments, receiver, key))
             )
         return next((read for read in reads if read is not None), None)
+
+    def _come_with(self, arguments: Arguments, receiver: Value | None, key: QueueKey) -> bool:
+        """Whether what another module has joined, an object or what a function is given, holds the queue."""
+        given = [value for _, source in arguments.all() for value in self.evaluator.of(source)]
+        values = given if receiver is None else [receiver, *given]
+        self.evaluator.steps = 0
+        return key in _keys_of(hanging.value for hanging in Hangings(self.evaluator).on(values, arguments.frame))
 
     def _entering(self, owner: Scope, key: QueueKey) -> Iterator[Queues]:
         """The modules that may enter objects of a class."""

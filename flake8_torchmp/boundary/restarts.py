@@ -87,7 +87,7 @@ class Restarts:
         for function in module.functions:
             for statement in module.scopes[function].returns:
                 loop = up(statement)
-                is_named = isinstance(loop, ast.For) and isinstance(loop.iter, ast.Name | ast.Attribute)
+                is_named = isinstance(loop, ast.For) and isinstance(loop.iter, ast.Name | ast.Attribute | ast.Call)
                 if isinstance(loop, ast.For) and is_named and statement in loop.body:
                     yield _Taken(loop.iter, loop.iter)  # `for batch in loader: return batch`
 

@@ -8,8 +8,8 @@ is left to `opened_lazily`. A class that says itself how it is pickled goes on d
 and is None otherwise (`self.file = None`) stays None there. Unsafe: it opens later than before, and again in each
 worker.
 
-Refused where it is stored in a loop or in several places, or entered into a stack, and where the class's own pickling
-does more with it than to leave it out and to open it anew.
+Refused where it is stored in a loop or in several places, or entered into a stack, where its first line is read before
+the workers start, and where the class's own pickling does more with it than to leave it out and to open it anew.
 """
 
 from __future__ import annotations
@@ -75,6 +75,10 @@ def _last(call: cst.Call) -> str:
     return call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
 
 
+def _is_count(read: cst.Call) -> bool:
+    return len(read.args) == 1 and isinstance(read.args[0].value, cst.Integer)
+
+
 class _Moving:
     def __init__(self, document: Document, call: cst.Call, derived: frozenset[str]) -> None:
         self.document = document
@@ -120,6 +124,8 @@ class _Moving:
                 raise NotFixable("it is not stored under one name")
             name = f"_{target.value.lstrip('_')}"
             self.renamed[target.value] = f"{self.receiver}.{name}"
+        if self._is_read_on(target):
+            raise NotFixable("its first lines are read before the workers start, who would get them again")
         if self.conditional and (self.renamed or self._is_asked_for(name)):
             raise NotFixable("it is opened on a condition, and whether it is there is asked elsewhere")
         properties = [self._opener(name, value)]
@@ -167,6 +173,24 @@ class _Moving:
                 return False
             above = self.document.parent(holder)
         return True
+
+    def _is_read_on(self, target: cst.CSTNode) -> bool:
+        """Whether the method goes on in a stream, and the class never goes to a place in it by itself."""
+        document = self.document
+        name = document.code(target)
+        calls = [node for node in document.nodes(self.owner) if isinstance(node, cst.Call)]
+        if any(_last(call) == "seek" for call in calls):
+            return False
+        return any(
+            document.code(call) == f"next({name})"
+            or (
+                isinstance(call.func, cst.Attribute)
+                and document.code(call.func.value) == name
+                and (call.func.attr.value == "readline" or (call.func.attr.value == "read" and _is_count(call)))
+            )
+            for call in calls
+            if self.method in document.ancestors(call)
+        )
 
     def _is_asked_for(self, name: str) -> bool:
         """Whether the class looks by its name whether it has it, or has something else under it."""

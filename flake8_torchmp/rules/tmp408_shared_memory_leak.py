@@ -70,8 +70,9 @@ if __name__ == "__main__":
 ```
 
 ## What it does not see
-- What becomes of a block that is returned, handed on or kept in a container: it counts as unlinked by its new owner,
-  and so does one in an attribute if anything in the file, or in a file that uses it, unlinks.
+- What becomes of a block that is returned, kept in a container or handed to what may do more than use its buffer: it
+  counts as unlinked by its new owner, and so does one in an attribute if anything in the file, or in a file that uses
+  it, unlinks.
 - Blocks of which the name is handed on, where something else in the file unlinks.
 - Blocks of a `SharedMemoryManager`: it unlinks them itself.
 

@@ -68,7 +68,7 @@ if __name__ == "__main__":
 ```
 
 ## What it does not see
-- A queue that is read in another file than the one that joins.
+- A queue that is read in a file which neither joins its processes nor calls what does.
 - How much is put: what is plainly a number, a short text or a few of them passes, everything else counts as much.
 - A `join` with a timeout, but for one in a loop that does nothing else while the process is alive.
 

@@ -72,6 +72,7 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import up
 
 from . import rule
 
@@ -79,7 +80,8 @@ from . import rule
 @rule("TMP702", "workers-restarted-in-loop")
 def workers_restarted_in_loop(module: Module, model: Model) -> Iterator[Finding]:
     for restart in model.restarts.of(module):
-        taking = "next(iter(loader))" if isinstance(restart.node, ast.Call) else "leaving the loader after one batch"
+        is_taken = isinstance(restart.node, ast.Call) and not isinstance(up(restart.node), ast.For)
+        taking = "next(iter(loader))" if is_taken else "leaving the loader after one batch"
         if restart.is_made_there:
             what = "a DataLoader made in the loop starts its workers for one batch"
         elif restart.has_workers:

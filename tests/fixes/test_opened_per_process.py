@@ -151,6 +151,7 @@ LEFT = {
     "none on the line of a condition": (
         "        if not path: self.data = None\n        else:\n            self.data = h5py.File(path)\n"
     ),
+    "a header read first": "        self.data = open(path)\n        self.header = self.data.readline()\n",
     "tried": "        try:\n            self.data = h5py.File(path)\n        except OSError:\n            raise\n",
     "in two places": "        self.data = h5py.File(path)\n        self.data = None\n",
     "in two ways": (
