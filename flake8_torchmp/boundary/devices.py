@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.semantics.calls import Frame
+from flake8_torchmp.semantics.calls import Frame, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions, facts_at
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, last_name, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, up
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import Constant, External, Result, Source, Text, Value
+from flake8_torchmp.semantics.values import Constant, External, Result, Source, Text, Value, along
 
 HARMLESS = frozenset(
     f"torch.cuda.{name}"
@@ -34,13 +34,11 @@ def cuda_uses(evaluator: Evaluator, scope: Scope, frame: Frame) -> Iterator[tupl
         name = last_name(node.func)
         given = _device_given(evaluator, node, name, frame)
         if given is not None:
-            for value in evaluator.of(given):
-                if can_be_cuda(evaluator, value) and not _follows_its_input(node):
-                    yield node, value
-                    break
+            if not _follows_its_input(node):
+                yield from ((node, device) for value in evaluator.of(given) for device in _cuda_named(evaluator, value))
         elif (
             (name == "cuda" and isinstance(node.func, ast.Attribute)) or _is_of_cuda(evaluator, node, frame)
-        ) and not _follows_its_input(node):
+        ) and not (_follows_its_input(node) or _asks_for_given_device(node, frame.module)):
             yield node, None
 
 
@@ -83,6 +81,29 @@ def _follows_its_input(node: ast.AST) -> bool:
     return any(isinstance(f.test, ast.Attribute) and f.test.attr == "is_cuda" and f.holds for f in facts_at(node))
 
 
+def _is_told_by_input(device: Value) -> bool:
+    """Whether a device is made only where a device that was given is a GPU."""
+    if not isinstance(device, Result):
+        return False
+    return _asks_for_given_device(device.arguments.call, device.arguments.frame.module)
+
+
+def _asks_for_given_device(node: ast.AST, module: Module) -> bool:
+    """Whether a node runs only where an argument of its function names a GPU: `if device.type == "cuda":`."""
+    function = module.scope_of(node).enclosing_function()
+    given = parameters(function.node) if function is not None and isinstance(function.node, FUNCTIONS) else {}
+    return any(
+        fact.holds
+        and isinstance(fact.test, ast.Compare)
+        and isinstance(fact.test.left, ast.Attribute)
+        and fact.test.left.attr == "type"
+        and dotted(fact.test.left.value) in given
+        and isinstance(fact.test.comparators[0], ast.Constant)
+        and fact.test.comparators[0].value == "cuda"
+        for fact in facts_at(node)
+    )
+
+
 def counts_without_cuda(module: Module) -> bool:
     """`workers = 0 if torch.cuda.is_available() else 4`: its loaders have no workers where there is a GPU."""
     return any(
@@ -106,16 +127,20 @@ def _is_zero_with(call: ast.Call, choice: ast.IfExp) -> bool:
     return False
 
 
-def can_be_cuda(evaluator: Evaluator, value: Value, depth: int = 0) -> bool:
+def _cuda_named(evaluator: Evaluator, value: Value, depth: int = 0) -> Iterator[Value]:
+    """What names CUDA in a device, each with the whole way that it went."""
+    if _names_cuda(value):
+        yield value
+    elif isinstance(value, Result) and value.name == "torch.device" and depth < 3 and not _is_told_by_input(value):
+        source = value.arguments.get(0, "device") or value.arguments.get(0, "type")
+        for inner in evaluator.of(source) if source is not None else ():
+            yield from (along(named, value) for named in _cuda_named(evaluator, inner, depth + 1))
+
+
+def _names_cuda(value: Value) -> bool:
     if isinstance(value, Constant):
-        if isinstance(value.value, str):
-            return value.value.startswith("cuda")
-        return isinstance(value.value, int) and not isinstance(value.value, bool)
+        is_index = isinstance(value.value, int) and not isinstance(value.value, bool)
+        return is_index or (isinstance(value.value, str) and value.value.startswith("cuda"))
     if isinstance(value, Text):
         return value.start.startswith("cuda")
-    if isinstance(value, Result) and depth < 3:
-        if value.name == "torch.device":
-            source = value.arguments.get(0, "device") or value.arguments.get(0, "type")
-            return source is not None and any(can_be_cuda(evaluator, v, depth + 1) for v in evaluator.of(source))
-        return value.name == "torch.cuda.current_device"
-    return False
+    return isinstance(value, Result) and value.name == "torch.cuda.current_device"

@@ -92,7 +92,9 @@ def cuda_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         if not is_of_loader or "fork" not in worker.methods:
             continue
         for node, device in _uses(worker, model):
-            if device is not None and (_is_given_by_parent(device, model) or counts_without_cuda(_origin(device))):
+            if device is not None and (
+                _is_given_by_parent(device, worker, model) or counts_without_cuda(_origin(device))
+            ):
                 continue
             message = (
                 f"worker code ({worker.reached_from}) uses CUDA, which a forked worker cannot and a spawned one pays "
@@ -107,8 +109,9 @@ def _uses(worker: WorkerFunction, model: Model) -> list[tuple[ast.Call, Value | 
     """The uses in one function, by the objects that loaders with workers are seen to be given."""
     uses = list(cuda_uses(model.evaluator, worker.scope, model.workers.frame_of(worker)))
     frames = samples.frames_of_given(model.loaders, worker) if uses else []
-    by_node = {use[0]: use for frame in frames for use in cuda_uses(model.evaluator, worker.scope, frame)}
-    return [by_node[node] for node, _ in uses if node in by_node] if frames else uses
+    known = {node for node, _ in uses}
+    by_objects = (use for frame in frames for use in cuda_uses(model.evaluator, worker.scope, frame))
+    return [use for use in by_objects if use[0] in known] if frames else uses
 
 
 def _origin(device: Value) -> Module:
@@ -117,15 +120,16 @@ def _origin(device: Value) -> Module:
     return device.arguments.frame.module if isinstance(device, Result) else device.module
 
 
-def _is_given_by_parent(device: Value, model: Model) -> bool:
+def _is_given_by_parent(device: Value, worker: WorkerFunction, model: Model) -> bool:
     """Whether a helper that both sides call is given the device by the parent, for itself."""
+    is_made_in_worker = worker.scope.name == "__init__"
     for hop in device.way:
         call = next((outer for outer in ancestors(hop.node) if isinstance(outer, ast.Call)), None)
         if call is not None and last_name(call.func) == "partial":
             continue  # the argument of what crosses
         if hop.text.startswith("__init__(") and call is not None and isinstance(up(call), ast.Expr):
             return True  # an object that nobody keeps: a test of how it is made
-        if hop.text.endswith("=)") and not hop.text.startswith("__init__("):
+        if hop.text.endswith("=)") and (is_made_in_worker or not hop.text.startswith("__init__(")):
             function = hop.module.scope_of(hop.node).enclosing_function()
             if function is None or not model.workers.runs(function):
                 return True
