@@ -104,7 +104,7 @@ def fixtures(folder: Path = FOLDER) -> list[Fixture]:
         path
         for code in folder.glob("tmp[0-9][0-9][0-9]")
         for path in code.iterdir()
-        if path.suffix == ".py" or (path / "main.py").is_file()
+        if path.suffix == ".py" or any(path.glob("*.py"))
     ]
     return [fixture(path) for path in sorted(programs)]
 
@@ -129,6 +129,8 @@ def fixture(path: Path) -> Fixture:
 
 
 def _head(path: Path) -> Head:
+    if not path.is_file():
+        raise BadFixtureError(f"{path.parent}: a program of several files begins with its main.py")
     comments = []
     for line in read(path).splitlines():
         if not line.startswith("#"):
