@@ -254,22 +254,16 @@ class Streams:
         drawing = [(w, draw) for w in workers if (draw := self._global_draw(w)) is not None]
         if not drawing:
             return
-        drawing.sort(key=lambda drawn: drawn[0].scope.module is not module)
-        known: set[tuple[int, str]] = set()
         unseeded = self._unseeded(module)
         for worker, draw in drawing:
-            if _is_for_waiting(draw.node):
+            if worker.scope.place not in unseeded or _is_for_waiting(draw.node):
                 continue
             if draw.text.startswith("numpy") and not self._is_used_by_parent(worker.scope.module, module):
                 continue
-            library = draw.text.partition(".")[0]
-            reached_by = {(start, library) for start, reached in enumerate(unseeded) if worker.scope.place in reached}
-            if reached_by - known:  # to seed once where a process starts mends all of its draws
-                known |= reached_by
-                yield worker, draw
+            yield worker, draw
 
-    def _unseeded(self, module: Module) -> list[set[Place]]:
-        """For each start of processes that reach no seeding, what they reach; a target seeds for its arguments too."""
+    def _unseeded(self, module: Module) -> set[Place]:
+        """The functions that processes reach without seeding anything; a target seeds for its arguments as well."""
         reached_by: dict[object, list[Scope]] = {}
         for root in self.workers.roots(module):
             if root.kind not in ("process", "task"):
@@ -284,7 +278,7 @@ class Streams:
                     reached.append(scope)
                     pending += [(f.scope, owner) for f, owner in self.workers.callees(scope, receiver)]
         unseeded = [reached for reached in reached_by.values() if not any(map(self.seeds.seeds, reached))]
-        return [{scope.place for scope in reached} for reached in unseeded]
+        return {scope.place for reached in unseeded for scope in reached}
 
     def _global_draw(self, worker: WorkerFunction) -> Draw | None:
         module = worker.scope.module
