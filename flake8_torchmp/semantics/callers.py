@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 MOST_CALLERS = 24
 MOST_MODULES = 80
-"""A name that more modules mention says nothing about its callers: they are not looked for."""
+MOST_BYTES = 1_000_000
+"""A name that more modules mention, or more source uses, says nothing about its callers: they are not looked for."""
 MOST_DECORATED = 12
 """What a larger table holds says nothing of any one of its entries."""
 MOST_READ = 40
@@ -417,7 +418,7 @@ class Callers:
         if len(paths) > MOST_MODULES:
             paths = [module.path]
         using = [path for path in paths if self._may_use(path, name, use)]
-        for path in codebase.worth_parsing(using, module.path):
+        for path in codebase.worth_parsing(using, module.path, MOST_BYTES):
             found = codebase.module(path)
             if found is not None:
                 yield found

@@ -10,7 +10,7 @@ from flake8_torchmp import source
 from .files import Extent
 from .imports import Imports
 
-MOST_FOR_ONE_NAME = 1_000_000
+MOST_FOR_ONE_NAME = 4_000_000
 """Bytes of source that are parsed to find out about one name: what more source uses says little of any use."""
 MOST_RENAMING = 80
 """A name that more files mention is not looked for under other names."""
@@ -187,9 +187,9 @@ class Uses(Imports):
                     pending.append((importer, mentions))
         return [path, *sorted(set(found) - {path})]
 
-    def worth_parsing(self, paths: list[str], home: str) -> list[str]:
+    def worth_parsing(self, paths: list[str], home: str, most: int = MOST_FOR_ONE_NAME) -> list[str]:
         """The files that use a name; where they are too much, the one that defines it alone."""
-        return paths if sum(len(self.data(path)) for path in paths if path != home) <= MOST_FOR_ONE_NAME else [home]
+        return paths if sum(len(self.data(path)) for path in paths if path != home) <= most else [home]
 
     def known_as(self, name: str, path: str) -> tuple[tuple[str, str], ...]:
         """A name defined in a file, and those under which other files import it: each with the file that has it."""
