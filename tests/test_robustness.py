@@ -20,6 +20,8 @@ from fixture_format import fixtures, read
 from hypothesis import HealthCheck, given, settings, strategies
 
 from flake8_torchmp import engine
+from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.answers import MOST_LARGE
 from flake8_torchmp.settings import Settings
 from flake8_torchmp.source import project_root
 
@@ -256,6 +258,37 @@ def one_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for program in PROGRAMS:
         program.copy(folder / program.name)
     return folder
+
+
+def test_what_is_kept_does_not_depend_on_what_was_asked_before(one_project: Path) -> None:
+    """A question that has taken all the steps it may is no reason to cut off the answers that later ones share."""
+
+    def answers(steps: int) -> dict[str, object]:
+        project = engine.Project(one_project, Settings())
+        model = project.model
+        told: dict[str, object] = {}
+        for path in project.seeds(project.codebase.files):
+            module = project.codebase.module(path)
+            if module is not None:
+                model.start_afresh()
+                model.evaluator.steps = steps
+                told[path] = (
+                    [(worker.scope.place, worker.kind, worker.reached_from) for worker in model.workers.of(module)],
+                    [(one.text, one.has_workers, len(one.hanging)) for one in model.crossings.of(module)],
+                    [len(handed.way) for handed in model.handed_over(module)],
+                    [list(model.lifetimes.kept(cls)) for cls in model.datasets.of(module)],
+                )
+        return told
+
+    assert answers(MOST_LARGE) == answers(0)
+
+
+def test_findings_do_not_depend_on_the_order_of_files(one_project: Path) -> None:
+    def findings(step: int) -> dict[str, list[Finding]]:
+        project = engine.Project(one_project, Settings())
+        return {path: project.findings_from(path) for path in project.seeds(project.codebase.files)[::step]}
+
+    assert findings(1) == findings(-1)
 
 
 def test_hash_seed_jobs_and_cache_change_nothing(one_project: Path) -> None:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from flake8_torchmp.findings import Step
 from flake8_torchmp.semantics.calls import Parameter, has_receiver, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import reaching
@@ -28,6 +29,10 @@ class Global(NamedTuple):
     @property
     def text(self) -> str:
         return f"{self.module.name}.{self.name}"
+
+    def made(self, how: str) -> list[Step]:
+        """Where it is made, as the first step of a way; `globals()["x"] = 1` alone binds nothing that can be shown."""
+        return [Step(self.module.path, position(b.node)[0], f"{self.name} {how}") for b in self.bindings[:1]]
 
 
 class GlobalNames:

@@ -53,7 +53,7 @@ class Lifetimes:
 
     def forget(self) -> None:
         self._kept: dict[Place, Kept] = {}
-        self._events: dict[int, dict[int, Change]] = {}
+        self._events: dict[tuple[str, str], dict[int, Change]] = {}
         self._worker_scopes: dict[Place, list[Scope]] = {}
 
     def kept(self, cls: Class) -> Kept:
@@ -61,18 +61,20 @@ class Lifetimes:
         key = cls.scope.place
         known = self._kept.get(key)
         if known is None:
-            kept = self._kept[key] = {}
-            run = _Run(self, cls, kept)
-            for name in CONSTRUCTION:
-                run.method(name)
-            if classes.find_method(self.outline, cls, "__getitem__") is not None:
-                run.method("__len__")
-            for scope in self._called_from_outside(cls, run):
-                run.scope(scope)
-            if self._is_tried_in_parent(cls):
-                run.method("__getitem__")
-            known = kept
+            known = self._kept[key] = {}
+            self.evaluator.alone(lambda: self._keep(cls, known))
         return known
+
+    def _keep(self, cls: Class, kept: Kept) -> None:
+        run = _Run(self, cls, kept)
+        for name in CONSTRUCTION:
+            run.method(name)
+        if classes.find_method(self.outline, cls, "__getitem__") is not None:
+            run.method("__len__")
+        for scope in self._called_from_outside(cls, run):
+            run.scope(scope)
+        if self._is_tried_in_parent(cls):
+            run.method("__getitem__")
 
     def frame(self, store: Store, instance: Instance) -> Frame:
         frame = attributes.store_frame(self.evaluator, instance, store.cls, store.method)
@@ -265,7 +267,7 @@ class Lifetimes:
         )
 
     def change_at(self, module: Module, receiver: str) -> dict[int, Change]:
-        key = id(module) ^ hash(receiver)
+        key = (module.path, receiver)
         known = self._events.get(key)
         if known is None:
             known = self._events[key] = {

@@ -107,7 +107,7 @@ class Workers:
         known = self._of.get(module.path)
         if known is None:
             self._of[module.path] = []
-            known = self._of[module.path] = list(self._reached(module))
+            known = self._of[module.path] = self.evaluator.alone(lambda: list(self._reached(module)))
             self._kinds_by_user[module.path] = _by_place(known)
         return known
 
@@ -389,7 +389,7 @@ class Workers:
         known = self._callees.get(key)
         if known is None:
             self._callees[key] = []
-            known = self._callees[key] = list(self._called_by(scope, receiver))
+            known = self._callees[key] = self.evaluator.alone(lambda: list(self._called_by(scope, receiver)))
         return known
 
     def _called_by(self, scope: Scope, receiver: Value | None) -> Iterator[tuple[Function, Value | None]]:

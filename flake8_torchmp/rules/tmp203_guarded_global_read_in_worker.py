@@ -99,9 +99,8 @@ def guarded_global_read_in_worker(module: Module, model: Model) -> Iterator[Find
                     f"{variable.name} is bound only under the main guard, so {worker.scope.name}() finds no such name "
                     f"in a spawned worker ({worker.reached_from}): pass it as an argument"
                 )
-                binding = variable.bindings[0].node
                 way = [
-                    Step(variable.module.path, position(binding)[0], f"{variable.name} bound under the guard"),
+                    *variable.made("bound under the guard"),
                     Step(worker.scope.module.path, position(node)[0], f"read in {worker.scope.name}()"),
                 ]
                 yield model.finding("TMP203", message, node, worker.scope.module, way, cause=variable.text)

@@ -76,7 +76,6 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import position
 
 from . import rule
 
@@ -101,7 +100,7 @@ def open_resource_to_worker(module: Module, model: Model) -> Iterator[Finding]:
                 f"({worker.reached_from}): open it in the worker"
             )
             way = [
-                Step(variable.module.path, position(variable.bindings[0].node)[0], f"{variable.name} opened"),
+                *variable.made("opened"),
                 Step(worker.scope.module.path, read.lineno, f"read in {worker.scope.name}()"),
             ]
             cause = f"{variable.text} {worker.scope.name}"

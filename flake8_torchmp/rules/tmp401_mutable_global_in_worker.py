@@ -229,7 +229,7 @@ def _stale(node: ast.expr, variable: Global, mutation: Mutation, worker: WorkerF
         f"never sees that the parent {verb} ({place}): hand it over as an attribute or argument"
     )
     way = [
-        Step(variable.module.path, position(variable.bindings[0].node)[0], f"{variable.name} is made"),
+        *variable.made("is made"),
         Step(mutation.module.path, position(mutation.node)[0], f"the parent {verb}"),
         Step(worker.scope.module.path, position(node)[0], f"{worker.scope.name}() reads it in a worker"),
     ]
@@ -242,7 +242,7 @@ def _made_again(node: ast.expr, variable: Global, worker: WorkerFunction, model:
         "module is imported, by each spawned worker anew: hand it over as an attribute or argument"
     )
     way = [
-        Step(variable.module.path, position(variable.bindings[0].node)[0], f"{variable.name} is drawn at random"),
+        *variable.made("is drawn at random"),
         Step(worker.scope.module.path, position(node)[0], f"{worker.scope.name}() reads it in a worker"),
     ]
     return model.finding("TMP401", message, node, worker.scope.module, way, cause=variable.text)

@@ -231,7 +231,7 @@ def _lost(node: ast.AST, variable: Global, cause: str, worker: WorkerFunction, m
         "parent never sees it: return the result, or share it through a queue or shared memory"
     )
     way = [
-        Step(variable.module.path, position(variable.bindings[0].node)[0], f"{variable.name} is made"),
+        *variable.made("is made"),
         Step(worker.scope.module.path, position(node)[0], f"{worker.scope.name}() changes it in a worker"),
     ]
     return model.finding("TMP402", message, node, worker.scope.module, way, cause=cause)
@@ -244,7 +244,7 @@ def _unshared(node: ast.AST, variable: Global, worker: WorkerFunction, model: Mo
         f"so nothing is shared ({worker.reached_from}): pass it as an argument or through an initializer"
     )
     way = [
-        Step(variable.module.path, position(variable.bindings[0].node)[0], f"{variable.name} is made"),
+        *variable.made("is made"),
         Step(worker.scope.module.path, position(node)[0], f"{worker.scope.name}() uses it in a worker"),
     ]
     return model.finding("TMP402", message, node, worker.scope.module, way, cause=variable.text)
