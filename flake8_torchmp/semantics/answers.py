@@ -18,6 +18,8 @@ SMALL = 200
 """Evaluations, the same one counted wherever it is needed, for an answer that is kept from question to question."""
 MOST_LARGE = 150
 """Larger answers for one question; a program that needs more is not understood."""
+_LIMIT = -1
+"""Where an answer was cut off by a limit, and not by an evaluation that it is part of."""
 
 _OF_A_QUESTION = tuple("_cost _large _height _is_whole _cut_at _depth _memo _provisional _cut_by _running".split())
 
@@ -44,7 +46,8 @@ class Answers:
         """The depth of the outermost evaluation that an answer was cut off for; answers below it are not kept."""
         self._depth = 0
         self._memo: dict[Key, Any] = {}
-        self._provisional: dict[Key, tuple[Any, int]] = {}
+        self._provisional: dict[Key, tuple[Any, int, int]] = {}
+        """Answers that were cut off, by what, and how far inside: further out a limit may leave more of them."""
         self._cut_by: dict[int, list[Key]] = {}
         """The provisional answers, by the depth of the evaluation that cut them off."""
         self._running: dict[Key, int] = {}
@@ -56,7 +59,19 @@ class Answers:
 
     @steps.setter
     def steps(self, count: int) -> None:
+        if self._is_tired():
+            for key in self._cut_by.pop(_LIMIT, ()):
+                self._provisional.pop(key, None)
         self._large = count
+
+    def _is_tired(self) -> bool:
+        """Whether the question has used up its steps."""
+        return self._large >= MOST_LARGE
+
+    def _cut_off(self, cut: T) -> T:
+        self._is_whole = False
+        self._cut_at = _LIMIT
+        return cut
 
     def alone(self, question: Callable[[], T]) -> T:
         """Asks a question as the first of all, so that its answer can be kept for whoever asks it later."""
@@ -75,9 +90,7 @@ class Answers:
     def deeper(self, key: Key, evaluate: Callable[[], T], cut: T) -> T:
         """Evaluates once, one evaluation further inside: for what is asked of values that are found already."""
         if self._depth >= DEEPEST:
-            self._is_whole = False
-            self._cut_at = -1
-            return cut
+            return self._cut_off(cut)
         height, self._height = self._height, 0
         self._depth += 1
         try:
@@ -106,9 +119,12 @@ class Answers:
         return found
 
     def _known_for_good(self, key: Key) -> Any:
-        """An answer that does not depend on what was asked before, if there is one that fits in here; else None."""
+        """An answer that does not depend on what was asked before, if there is one that fits in here; else None.
+
+        None also where the question has used up its steps: found anew, the answer would be cut off.
+        """
         lasting = self._lasting.get(key)
-        if lasting is None or self._depth + lasting[2] > DEEPEST:
+        if lasting is None or self._depth + lasting[2] > DEEPEST or self._is_tired():
             return None
         self._cost += lasting[1]
         if lasting[2] > self._height:
@@ -126,10 +142,12 @@ class Answers:
             self._cut_at = min(self._cut_at, self._running[key])
             return cut
         if key in self._provisional:
-            self._is_whole = False
-            provisional: tuple[T, int] = self._provisional[key]
-            self._cut_at = min(self._cut_at, provisional[1])
-            return provisional[0]
+            answer, cut_by, depth = self._provisional[key]
+            if cut_by != _LIMIT or self._depth >= depth:
+                self._is_whole = False
+                self._cut_at = min(self._cut_at, cut_by)
+                provisional: T = answer
+                return provisional
         outer = self._cost, self._height, self._is_whole, self._cut_at
         self._cost, self._height, self._is_whole, self._cut_at = 1, 0, True, DEEPEST + 1
         place = self._running[key] = len(self._running)
@@ -150,10 +168,10 @@ class Answers:
             self._memo[key] = found
             if cut_at == place:
                 for inner in [depth for depth in self._cut_by if depth >= place]:
-                    for provisional in self._cut_by.pop(inner):
-                        del self._provisional[provisional]
+                    for part in self._cut_by.pop(inner):
+                        self._provisional.pop(part, None)
         else:
-            self._provisional[key] = (found, cut_at)
+            self._provisional[key] = (found, cut_at, self._depth)
             self._cut_by.setdefault(cut_at, []).append(key)
             self._cut_at = min(cut_at, outer[3])
         return found

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from . import attributes, builtin, changes, classes, command_line, expressions, names
-from .answers import DEEPEST, MOST_LARGE, SMALL, Answers
+from .answers import DEEPEST, SMALL, Answers
 from .argument_lists import ArgumentLists
 from .callers import Callers, Deferred
 from .calls import (
@@ -172,18 +172,12 @@ class Evaluator(Answers):
         key = (id(node), id(frame))
         if not self.asks_callers and not self._running:
             self.start_afresh()
-        is_told = isinstance(node, ast.Constant)
-        if self._large >= MOST_LARGE and not is_told:
-            self._is_whole = False
-            self._cut_at = -1
-            return _UNSEEN
         known: Values | None = self._known_for_good(key)
         if known is not None:
             return known
-        if self._depth >= DEEPEST and not is_told:
-            self._is_whole = False
-            self._cut_at = -1
-            return _UNSEEN
+        is_told = isinstance(node, ast.Constant)
+        if not is_told and (self._depth >= DEEPEST or self._is_tired()):
+            return self._cut_off(_UNSEEN)
         handler = _HANDLERS.get(type(node))
         if handler is None:
             return _UNSEEN
