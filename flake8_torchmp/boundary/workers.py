@@ -96,7 +96,7 @@ class Workers:
         self._files_of_roots: dict[str, frozenset[str]] = {}
         self._kinds: dict[Place, frozenset[str]] = {}
         self._kinds_by_user: dict[str, dict[Place, set[str]]] = {}
-        self._callees: dict[tuple[int, int], list[tuple[Function, Value | None]]] = {}
+        self._callees: dict[tuple[int, tuple[object, ...]], list[tuple[Function, Value | None]]] = {}
 
     def forget(self) -> None:
         keep_empty(self._of)
@@ -112,19 +112,23 @@ class Workers:
         return known
 
     def _reached(self, module: Module) -> Iterator[WorkerFunction]:
-        seen: set[tuple[int, str, object, bool]] = set()
+        seen: set[tuple[int, str, int, bool]] = set()
+        followed: set[tuple[int, str, int, bool, int]] = set()
         pending = [
             WorkerFunction(root.function.scope, root.kind, root.text, root.methods, root.is_daemon, root.receiver)
             for root in self.roots(module)
         ]
         targets = {current.scope for current in pending if current.kind in TARGETS}
-        while pending and len(seen) < MOST_FUNCTIONS:
+        while pending and len(followed) < MOST_FUNCTIONS:
             current = pending.pop(0)
             key = (id(current.scope), current.kind, _class_of(current.receiver), current.is_daemon)
-            if key in seen:
+            with_object = (*key, _made_by(current.receiver))
+            if with_object in followed:
                 continue
-            seen.add(key)
-            yield current
+            followed.add(with_object)
+            if key not in seen:  # the same method of another object may call something else
+                seen.add(key)
+                yield current
             callees = self.callees(current.scope, current.receiver)
             if current.scope in targets:
                 callees = [*callees, *self._methods_of_arguments(current.scope)]
@@ -385,7 +389,8 @@ class Workers:
 
     def callees(self, scope: Scope, receiver: Value | None) -> list[tuple[Function, Value | None]]:
         """The functions of the project that a function calls, or hands to something that does."""
-        key = (id(scope), _class_of(receiver))
+        is_bound = receiver is not None and has_receiver(scope)
+        key = (id(scope), (*receiver.key, *map(id, receiver.additions)) if receiver is not None and is_bound else ())
         known = self._callees.get(key)
         if known is None:
             self._callees[key] = []
@@ -530,6 +535,11 @@ def _by_place(workers: Iterable[WorkerFunction]) -> dict[Place, set[str]]:
     for worker in workers:
         kinds.setdefault(worker.scope.place, set()).add(worker.kind)
     return kinds
+
+
+def _made_by(receiver: Value | None) -> int:
+    """What tells objects of a class apart: the call that makes them."""
+    return id(receiver.arguments.call) if isinstance(receiver, Instance) and receiver.arguments is not None else 0
 
 
 def _class_of(receiver: Value | None) -> int:
