@@ -113,7 +113,7 @@ class AllEvents(Watch):
             return "counts", ()
         if self._makes_records(scope):
             return "counts", ()
-        return "", [callee.scope for callee, _ in self.workers.callees(scope, None)]
+        return "", [callee.scope for callee, *_ in self.workers.called.of(scope, None)]
 
     def _may_be_event(self, call: ast.Call, module: Module) -> bool:
         """Whether a call itself may count, going by names and then by definitions."""

@@ -297,7 +297,7 @@ class Lifetimes:
                 known.append(function.scope)
                 pending += [
                     (callee, receiver)
-                    for callee, on in self.workers.callees(function.scope, receiver)
+                    for callee, on, _ in self.workers.called.of(function.scope, receiver)
                     if isinstance(on, Instance)
                 ]
         return known

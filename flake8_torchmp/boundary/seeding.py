@@ -32,9 +32,10 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis, random_sources
 from .alike_arguments import are_alike, given_to_processes
+from .called_functions import ITERATION_METHODS
 from .crossings import Crossing
 from .worker_taint import is_own_dataset
-from .workers import ITERATION_METHODS, WorkerFunction, Workers
+from .workers import WorkerFunction, Workers
 
 NAMES = frozenset(name.rpartition(".")[2] for name in (*random_sources.SEEDERS, *random_sources.MAKERS))
 """The names of what seeds or makes a generator."""

@@ -79,7 +79,7 @@ class Sharding:
         values = self.evaluator.values(step, self.evaluator.frame_at(step, module))
         found = [value for value in values if not isinstance(value, Collection)]
         found += self.evaluator.elements(tuple(value for value in values if isinstance(value, Collection)))
-        return any(self.knows(f.scope, r) for value in found for f, r in self.workers.functions_of(value))
+        return any(self.knows(f.scope, r) for value in found for f, r, _ in self.workers.called.functions_of(value))
 
     def _is_around_loaders(self, cls: Class) -> bool:
         """Whether each object of a class that the project makes has a loader to go through: it stays in the parent."""
@@ -116,7 +116,7 @@ class Sharding:
         if iteration is None or isinstance(iteration.node, ast.Lambda):
             return None
         receiver, module = Instance(cls, None), iteration.scope.module
-        if any(self.knows(inner.scope, other) for inner, other in self.workers.callees(iteration.scope, receiver)):
+        if any(self.knows(inner.scope, other) for inner, other, _ in self.workers.called.of(iteration.scope, receiver)):
             return None
         if iteration.scope.parent is not cls.scope and any(
             b"get_worker_info" in self.outline.codebase.data(path)
@@ -307,7 +307,7 @@ class Sharding:
                             return True
                     if isinstance(node.func, ast.Attribute) and self._is_generator(node.func, frame):
                         return True
-            pending += [(inner.scope, other) for inner, other in self.workers.callees(scope, owner)]
+            pending += [(inner.scope, other) for inner, other, _ in self.workers.called.of(scope, owner)]
         return False
 
     def _is_generator(self, method: ast.Attribute, frame: Frame) -> bool:
@@ -333,11 +333,11 @@ class Sharding:
             seen.add(current)
             if _asks_who(current):
                 yield current
-            pending += [(inner.scope, other) for inner, other in self.workers.callees(current, owner)]
+            pending += [(inner.scope, other) for inner, other, _ in self.workers.called.of(current, owner)]
 
     def _is_abstract(self, cls: Class, iteration: Function) -> bool:
         """Whether the iteration, or a method that it calls, is left to subclasses."""
-        functions = [iteration, *(f for f, _ in self.workers.callees(iteration.scope, Instance(cls, None)))]
+        functions = [iteration, *(f for f, *_ in self.workers.called.of(iteration.scope, Instance(cls, None)))]
         return any(_is_left_open(function) for function in functions)
 
     def _is_set_from_outside(self, cls: Class) -> bool:
@@ -348,7 +348,7 @@ class Sharding:
             for crossing in self.workers.crossings.of(module) if module is not None else ():
                 if crossing.parameter.keyword == "worker_init_fn":
                     for hanging in crossing.hanging:
-                        for function, receiver in self.workers.functions_of(hanging.value):
+                        for function, receiver, _ in self.workers.called.functions_of(hanging.value):
                             if self._is_one(receiver, cls) or self._reaches_dataset(function, receiver):
                                 return True
         return False
@@ -359,7 +359,7 @@ class Sharding:
         )
 
     def _reaches_dataset(self, function: Function, receiver: Value | None) -> bool:
-        functions = [function, *(f for f, _ in self.workers.callees(function.scope, receiver))]
+        functions = [function, *(f for f, *_ in self.workers.called.of(function.scope, receiver))]
         return any(
             isinstance(node, ast.Attribute) and node.attr == "dataset"
             for item in functions

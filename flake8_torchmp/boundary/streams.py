@@ -17,11 +17,12 @@ from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import Class, External, Function, Instance, Result, Source, Unknown, Value
 
 from . import random_sources
+from .called_functions import ITERATION_METHODS
 from .seeding import Seeds
 from .sharding import Sharding
 from .task_items import frames_of_tasks
 from .worker_taint import Taint
-from .workers import ITERATION_METHODS, MOST_FUNCTIONS, RANKS, TARGETS, WorkerFunction, Workers
+from .workers import MOST_FUNCTIONS, RANKS, TARGETS, WorkerFunction, Workers
 
 
 class Draw(NamedTuple):
@@ -276,7 +277,7 @@ class Streams:
                 scope, receiver = pending.pop()
                 if scope not in reached:
                     reached.append(scope)
-                    pending += [(f.scope, owner) for f, owner in self.workers.callees(scope, receiver)]
+                    pending += [(f.scope, owner) for f, owner, _ in self.workers.called.of(scope, receiver)]
         unseeded = [reached for reached in reached_by.values() if not any(map(self.seeds.seeds, reached))]
         return {scope.place for reached in unseeded for scope in reached}
 

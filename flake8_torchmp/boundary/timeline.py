@@ -281,7 +281,7 @@ class _Run(Walk):
         """Whether a thread's work, which the project shows, neither loops without end nor waits."""
         thread = self.threads.get(key)
         work = [function for function, _ in self._work_of(thread)] if thread is not None else []
-        callees = [inner for function in work for inner, _ in self.timeline.workers.callees(function.scope, None)]
+        callees = [inner for function in work for inner, *_ in self.timeline.workers.called.of(function.scope, None)]
         return bool(work) and not any(
             isinstance(node, ast.While) or (isinstance(node, ast.Call) and last_name(node.func) in WAITING)
             for function in (*work, *callees)

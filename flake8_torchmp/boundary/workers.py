@@ -8,23 +8,22 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from flake8_torchmp.semantics import attributes, classes
+from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.answers import keep_empty
-from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Frame, has_receiver, is_property, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, dotted
+from flake8_torchmp.semantics.nodes import body_nodes
 from flake8_torchmp.semantics.scopes import Place, Scope
-from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Partial, Unknown, Value
+from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Value
 
 from . import apis, random_sources
+from .called_functions import ITERATION_METHODS, Called, CalledFunctions, Switches
 from .crossings import Crossings
 from .daemons import Daemons
 from .datasets import Datasets
 from .hanging import Hanging
 from .methods import StartMethods
-from .task_items import frames_of_tasks
 
 if TYPE_CHECKING:
     from .global_names import Global
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
 RANKS = ("process", "spawn")
 TARGETS = (*RANKS, "task")
 SAMPLE_METHODS = ("__getitem__", "__getitems__")
-ITERATION_METHODS = ("__iter__", "__next__")
-CONTEXT_METHODS = ("__enter__", "__exit__")
-ITERATING = frozenset("enumerate iter list map next set sorted sum tuple zip".split())
 MOST_FUNCTIONS = 400
 _HOLLOW = frozenset(
     f"torch.utils.data.{module}{name}" for module in ("", "dataset.") for name in ("Dataset", "IterableDataset")
@@ -62,6 +58,8 @@ class WorkerFunction(NamedTuple):
     """The object whose method it is, where that is known."""
     calls_away: int = 0
     """How many calls lie between what was handed over and it."""
+    switches: Switches = ()
+    """What the first call of it gives for parameters that it tests."""
 
 
 class Root(NamedTuple):
@@ -96,11 +94,11 @@ class Workers:
         self._files_of_roots: dict[str, frozenset[str]] = {}
         self._kinds: dict[Place, frozenset[str]] = {}
         self._kinds_by_user: dict[str, dict[Place, set[str]]] = {}
-        self._callees: dict[tuple[int, tuple[object, ...]], list[tuple[Function, Value | None]]] = {}
+        self.called = CalledFunctions(evaluator, outline, crossings)
 
     def forget(self) -> None:
         keep_empty(self._of)
-        self._callees.clear()
+        self.called.forget()
 
     def of(self, module: Module) -> list[WorkerFunction]:
         """The functions of the project that run in workers because of what a module does or defines."""
@@ -113,7 +111,7 @@ class Workers:
 
     def _reached(self, module: Module) -> Iterator[WorkerFunction]:
         seen: set[tuple[int, str, int, bool]] = set()
-        followed: set[tuple[int, str, int, bool, int]] = set()
+        followed: set[tuple[object, ...]] = set()
         pending = [
             WorkerFunction(root.function.scope, root.kind, root.text, root.methods, root.is_daemon, root.receiver)
             for root in self.roots(module)
@@ -122,20 +120,23 @@ class Workers:
         while pending and len(followed) < MOST_FUNCTIONS:
             current = pending.pop(0)
             key = (id(current.scope), current.kind, _class_of(current.receiver), current.is_daemon)
-            with_object = (*key, _made_by(current.receiver))
-            if with_object in followed:
+            as_called = (*key, _made_by(current.receiver), current.switches)
+            if as_called in followed:
                 continue
-            followed.add(with_object)
-            if key not in seen:  # the same method of another object may call something else
+            followed.add(as_called)
+            if key not in seen:  # the same method may call something else for another object, or with other options
                 seen.add(key)
                 yield current
-            callees = self.callees(current.scope, current.receiver)
+            called = self.called.of(current.scope, current.receiver, current.switches)
             if current.scope in targets:
-                callees = [*callees, *self._methods_of_arguments(current.scope)]
+                called = [*called, *self._methods_of_arguments(current.scope)]
             away = current.calls_away + 1
-            pending += [current._replace(scope=f.scope, receiver=receiver, calls_away=away) for f, receiver in callees]
+            pending += [
+                current._replace(scope=f.scope, receiver=receiver, switches=switches, calls_away=away)
+                for f, receiver, switches in called
+            ]
 
-    def _methods_of_arguments(self, scope: Scope) -> Iterator[tuple[Function, Value | None]]:
+    def _methods_of_arguments(self, scope: Scope) -> Iterator[Called]:
         """What a target calls on the objects of the project that it is given: `env.step()`."""
         called: dict[str, list[ast.Attribute]] = {}
         for node in body_nodes(scope.node):
@@ -152,7 +153,7 @@ class Workers:
                     for attribute in called[name]:
                         found = classes.find_method(self.outline, value.cls, attribute.attr)
                         if found is not None:
-                            yield found, value
+                            yield Called(found, value)
 
     def runs(self, scope: Scope, kind: str = "") -> bool:
         """Whether a function runs in workers, or in those of a kind."""
@@ -282,7 +283,7 @@ class Workers:
                     continue
                 if is_dataset and isinstance(hanging.value, Instance):
                     yield from self._sample_roots(hanging.value.cls, crossing.methods)
-                for function, receiver in self.functions_of(hanging.value):
+                for function, receiver, _ in self.called.functions_of(hanging.value):
                     kind = "dataset" if is_dataset else kind
                     yield Root(function, receiver, kind, crossing.text, crossing.methods, is_daemon, crossing.call)
         for cls in self.crossings.process_classes(module):
@@ -338,7 +339,7 @@ class Workers:
             reached.add(scope)
             if any(_names_attribute(node, attribute) for node in body_nodes(scope.node)):
                 return True
-            pending += [(function.scope, owner) for function, owner in self.callees(scope, receiver)]
+            pending += [(called.function.scope, called.receiver) for called in self.called.of(scope, receiver)]
         return bool(pending)
 
     def _sample_roots(self, cls: Class, methods: frozenset[str]) -> Iterator[Root]:
@@ -353,162 +354,8 @@ class Workers:
             if method is not None:
                 text = f"{cls.scope.name}.{name}"
                 yield Root(method, Instance(cls, None), "dataset", text, methods, True)
-                for wrapper in self._wrappers(method):
+                for wrapper in self.called.wrappers(method):
                     yield Root(wrapper, None, "dataset", text, methods, True)
-
-    def functions_of(self, value: Value) -> Iterator[tuple[Function, Value | None]]:
-        """The function of the project that calling a value runs."""
-        if isinstance(value, Function | Method):
-            function = value.function if isinstance(value, Method) else value
-            yield function, value.receiver if isinstance(value, Method) else None
-            for wrapper in self._wrappers(function):
-                yield wrapper, None
-        elif isinstance(value, Partial):
-            yield from self.functions_of(value.callee)
-        elif isinstance(value, Instance):
-            method = classes.find_method(self.outline, value.cls, "__call__")
-            if method is None:
-                method = classes.find_method(self.outline, value.cls, "forward")
-            if method is not None:
-                yield method, value
-
-    def _wrappers(self, function: Function) -> Iterator[Function]:
-        """What the decorators of the project run around a function: `@retry`, `@safe(default=0)`."""
-        outside = function.scope.parent
-        decorators = getattr(function.node, "decorator_list", ())
-        for decorator in decorators if outside is not None else ():
-            assert outside is not None
-            for value in self.outline.values(decorator, self.outline.frame_of(outside)):
-                if isinstance(value, Function):
-                    frame = self.outline.frame(value.scope, None, value.closure, None)
-                    for inner in self.outline.returned(frame):
-                        if isinstance(inner, Function) and inner.scope.parent is value.scope:
-                            yield inner
-
-    # what it calls
-
-    def callees(self, scope: Scope, receiver: Value | None) -> list[tuple[Function, Value | None]]:
-        """The functions of the project that a function calls, or hands to something that does."""
-        is_bound = receiver is not None and has_receiver(scope)
-        key = (id(scope), (*receiver.key, *map(id, receiver.additions)) if receiver is not None and is_bound else ())
-        known = self._callees.get(key)
-        if known is None:
-            self._callees[key] = []
-            known = self._callees[key] = self.evaluator.alone(lambda: list(self._called_by(scope, receiver)))
-        return known
-
-    def _called_by(self, scope: Scope, receiver: Value | None) -> Iterator[tuple[Function, Value | None]]:
-        open_frame = self.outline.frame_of(scope)
-        frame = self.outline.frame(scope, None, open_frame.closure, receiver) if has_receiver(scope) else open_frame
-        assert isinstance(scope.node, FUNCTIONS)
-        for node in body_nodes(scope.node):
-            if isinstance(node, ast.Call):
-                inner = self.outline.frame_in(scope.module.scope_of(node), frame)
-                if may_run_project(self.outline, node.func, scope.module):
-                    for value in self._called_values(node.func, inner, scope, receiver):
-                        yield from self._run_by(value)
-                for argument in node.args:
-                    if self._may_be_function(argument, scope):
-                        yield from self._handed_on(argument, inner)
-            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                for function in self._properties(node, scope, receiver):
-                    yield function, receiver
-            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-                yield from self._indexed(node, frame)
-            for expression, names in _implied(node):
-                yield from self._run_implicitly(expression, names, frame, receiver)
-
-    def _called_values(self, callee: ast.expr, frame: Frame, scope: Scope, receiver: Value | None) -> Sequence[Value]:
-        """What a call runs; for `self.reader.read()`, by all that the object is made with where need be."""
-        values = self.outline.values(callee, frame)
-        if isinstance(callee, ast.Attribute) and isinstance(callee.value, ast.Name):
-            return values if any(not isinstance(v, Unknown) for v in values) else self._of_task(callee, scope)
-        if not isinstance(callee, ast.Attribute) or not isinstance(callee.value, ast.Attribute):
-            return values
-        is_own = isinstance(receiver, Instance) and dotted(callee.value.value) == receiver_name(scope)
-        if not is_own or not all(isinstance(value, Unknown) for value in values):
-            return values
-        known = self.evaluator.frame(scope, None, self.evaluator.frame_of(scope).closure, receiver)
-        return self.evaluator.values(callee, self.evaluator.frame_in(scope.module.scope_of(callee), known))
-
-    def _of_task(self, callee: ast.Attribute, scope: Scope) -> list[Value]:
-        """`job.run` where `pool.map(execute, jobs)` hands objects of the project to `execute(job)`."""
-        module = scope.module
-        if scope.parent is None or not scope.parent.is_module or not any("map" in name for name in module.calls):
-            return []
-        return [
-            method
-            for tasks in frames_of_tasks(self.crossings, scope, module)
-            for value in self.evaluator.values(callee.value, self.evaluator.frame_in(module.scope_of(callee), tasks[0]))
-            if isinstance(value, Instance)
-            for method in attributes.attribute(self.outline, Instance(value.cls, None), callee.attr)
-        ]
-
-    def _run_implicitly(
-        self, expression: ast.expr, names: Sequence[str], frame: Frame, receiver: Value | None
-    ) -> Iterator[tuple[Function, Value | None]]:
-        """`for x in reader:` runs the `__iter__` of an object of the project, `with` its `__enter__`."""
-        scope = frame.scope
-        if not any(map(self.outline.codebase.may_define, names)):
-            return
-        if isinstance(expression, ast.Call):
-            if not may_run_project(self.outline, expression.func, scope.module):
-                return
-        elif not isinstance(expression, ast.Name | ast.Attribute):
-            return
-        inner = self.outline.frame_in(scope.module.scope_of(expression), frame)
-        for value in self._called_values(expression, inner, scope, receiver):
-            for name in names if isinstance(value, Instance) else ():
-                assert isinstance(value, Instance)
-                method = classes.find_method(self.outline, value.cls, name)
-                if method is not None:
-                    yield method, value
-
-    def _indexed(self, node: ast.Subscript, frame: Frame) -> Iterator[tuple[Function, Value | None]]:
-        """`self.source[i]` runs the `__getitem__` of an object that the receiver keeps."""
-        if not isinstance(node.value, ast.Attribute) or dotted(node.value.value) != receiver_name(frame.scope):
-            return
-        for value in self.outline.values(node.value, self.outline.frame_in(frame.module.scope_of(node), frame)):
-            if isinstance(value, Instance):
-                method = classes.find_method(self.outline, value.cls, "__getitem__")
-                if method is not None:
-                    yield method, value
-
-    def _may_be_function(self, argument: ast.expr, scope: Scope) -> bool:
-        """A name that a definition or an import binds, or a method of the same class."""
-        if isinstance(argument, ast.Name):
-            binding = self.outline.scope_binding(argument.id, scope.module.scope_of(argument))
-            return binding is not None and any(b.kind in ("def", "from") for b in binding.bindings[argument.id])
-        if not isinstance(argument, ast.Attribute) or not isinstance(argument.value, ast.Name):
-            return False
-        return argument.value.id == receiver_name(scope)
-
-    def _handed_on(self, argument: ast.expr, frame: Frame) -> Iterator[tuple[Function, Value | None]]:
-        for value in self.outline.values(argument, frame):
-            if isinstance(value, Function | Method | Partial):
-                yield from self.functions_of(value)
-
-    def _run_by(self, value: Value) -> Iterator[tuple[Function, Value | None]]:
-        if isinstance(value, Class):
-            maker = classes.maker(self.outline, value)
-            if maker is not None:
-                yield maker, Instance(value, None)
-        else:
-            yield from self.functions_of(value)
-
-    def _properties(self, node: ast.Attribute, scope: Scope, receiver: Value | None) -> Iterator[Function]:
-        """`self.x` runs a property of the same class, or of one that the object's class derives from."""
-        owner = scope.enclosing_class()
-        if owner is None or not isinstance(node.value, ast.Name) or node.value.id != receiver_name(scope):
-            return
-        if node.attr in owner.bindings:
-            for binding in owner.bindings[node.attr]:
-                if binding.kind == "def" and is_property(binding.node):
-                    yield Function(owner.module.scopes[binding.node], self.outline.frame_of(owner))
-        elif isinstance(receiver, Instance):
-            method = classes.find_method(self.outline, receiver.cls, node.attr)
-            if method is not None and is_property(method.node):
-                yield method
 
 
 def _names_attribute(node: ast.AST, attribute: str) -> bool:
@@ -516,18 +363,6 @@ def _names_attribute(node: ast.AST, attribute: str) -> bool:
     if isinstance(node, ast.Attribute):
         return node.attr in (attribute, "__dict__")
     return isinstance(node, ast.Name) and node.id in ("getattr", "vars")
-
-
-def _implied(node: ast.AST) -> Iterator[tuple[ast.expr, Sequence[str]]]:
-    """The expressions of a statement, comprehension or call on which it runs methods that it does not name."""
-    if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
-        yield node.iter, ITERATION_METHODS
-    elif isinstance(node, ast.YieldFrom):
-        yield node.value, ITERATION_METHODS
-    elif isinstance(node, ast.With | ast.AsyncWith):
-        yield from ((item.context_expr, CONTEXT_METHODS) for item in node.items)
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ITERATING:
-        yield from ((argument, ITERATION_METHODS) for argument in node.args)
 
 
 def _by_place(workers: Iterable[WorkerFunction]) -> dict[Place, set[str]]:
