@@ -15,7 +15,6 @@ from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module, is_reference
 from flake8_torchmp.semantics.nodes import DEFINITIONS, ancestors
 from flake8_torchmp.semantics.program_order import imported_files
-from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Class, Function, Hop, Instance, Value
 from flake8_torchmp.settings import Settings
 
@@ -41,6 +40,7 @@ from .methods import StartMethods
 from .object_lists import ObjectLists
 from .object_state import ObjectState
 from .openers import Openers
+from .own_copies import OwnCopies
 from .paths import Paths
 from .phases import Phases
 from .programs import Programs
@@ -99,6 +99,7 @@ class Model:
         self.phases = Phases(self.outline)
         self.programs = Programs(self.phases, self.crossings)
         self.state = State(self.outline, self.phases)
+        self.own_copies = OwnCopies(self.evaluator, self.crossings, self.workers, self.phases, self.state)
         self.import_time = ImportTime(self.evaluator, self.starts, self.phases)
         self.aftermath = Aftermath(self.evaluator, self.starts.possible, self.state)
         self.random_globals = RandomGlobals(self.state)
@@ -292,16 +293,6 @@ class Model:
         if handed.api.pickles == "always":
             return "every start method"
         return ", ".join(name for name in ("spawn", "forkserver") if name in handed.methods)
-
-    def may_run_in_workers(self, function: Scope) -> bool:
-        """Whether workers run a function, or worker code calls a method of a name that no other has."""
-        if self.workers.runs(function):
-            return True
-        is_method = function.parent is not None and function.parent.is_class
-        if not is_method or len(self.codebase.definers(function.name)) > 1:
-            return False
-        around = (module.scope_of(node).enclosing_function() for node, module in self.phases.references(function))
-        return any(scope is not None and self.workers.runs(scope) for scope in around)
 
     def is_test(self, module: Module) -> bool:
         """Whether a module has tests and says so by its name, or only files that are called so import it."""

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import facts_at
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, last_name
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, last_name
 from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import (
     Class,
@@ -208,6 +209,24 @@ class Paths:
         """Datasets of libraries take their root first, some their labels after it; other paths say so by name."""
         is_positional = index == 0 or (index == 1 and dataset in LABELLED_BY_FILE)
         return is_positional or name == "annFile" or bool(PATH_PARAMETERS.search(name))
+
+
+def is_asked_for_first(node: ast.Call, literal: Literal) -> bool:
+    """`if os.path.isfile(NOTES): read(NOTES)`: a file that the user may have in the current folder, or not."""
+    opened = node.args[:1] or [node.func.value if isinstance(node.func, ast.Attribute) else node.func]
+    for place in (*opened, *(hop.node for hop in literal.way)):
+        for fact in facts_at(place):
+            if fact.holds and _asks_for(fact.test, place):
+                decided = next((above for above in ancestors(fact.test) if isinstance(above, ast.If)), fact.test)
+                return not any(isinstance(part, ast.Raise) for part in ast.walk(decided))
+    return False
+
+
+def _asks_for(test: ast.expr, path: ast.AST) -> bool:
+    if not isinstance(test, ast.Call) or last_name(test.func) not in ("isfile", "exists", "is_file"):
+        return False
+    asked = test.args[0] if test.args else getattr(test.func, "value", test)
+    return ast.dump(asked) == ast.dump(path)
 
 
 def _first_part(node: ast.expr) -> ast.expr:

@@ -262,6 +262,17 @@ class Workers:
             return open_frame
         return self.evaluator.frame(scope, None, open_frame.closure, worker.receiver)
 
+    def frames_of(self, worker: WorkerFunction) -> list[Frame]:
+        """The ways in which worker code calls a function, which may ask it for less than the parent does."""
+        found = []
+        for frame in self.evaluator.contexts(worker.scope) if worker.calls_away else ():
+            made = frame.arguments
+            caller = made.frame.module.scope_of(made.call).enclosing_function() if made is not None else None
+            if caller is not None and self.runs(caller):
+                found.append(frame)
+        closure = self.evaluator.frame_of(worker.scope).closure
+        return found or [self.evaluator.frame(worker.scope, None, closure, worker.receiver)]
+
     # where it begins
 
     def roots(self, module: Module) -> Iterator[Root]:

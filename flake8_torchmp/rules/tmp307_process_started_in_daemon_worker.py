@@ -70,7 +70,7 @@ from flake8_torchmp.boundary.samples import frames_of_given
 from flake8_torchmp.boundary.starts import Start
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.calls import Frame, receiver_name
+from flake8_torchmp.semantics.calls import receiver_name
 from flake8_torchmp.semantics.flow import caught_around, conditions
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name
@@ -98,7 +98,7 @@ def process_started_in_daemon_worker(module: Module, model: Model) -> Iterator[F
 
 def _starts(worker: WorkerFunction, model: Model) -> Iterator[Start]:
     evaluator, scope = model.evaluator, worker.scope
-    frames = _frames(worker, model)
+    frames = model.workers.frames_of(worker)
     assert isinstance(scope.node, FUNCTIONS)
     said: set[ast.AST] = set()
     for node in body_nodes(scope.node, nested=False):
@@ -112,18 +112,6 @@ def _starts(worker: WorkerFunction, model: Model) -> Iterator[Start]:
         if not _is_considered(node, scope.module, model) and not any(outer in said for outer in ancestors(start.node)):
             said.add(start.node)  # `next(iter(loader))` is one start
             yield start
-
-
-def _frames(worker: WorkerFunction, model: Model) -> list[Frame]:
-    """The ways in which worker code calls a function, which may ask it for fewer processes than the parent does."""
-    evaluator, scope = model.evaluator, worker.scope
-    found = []
-    for frame in evaluator.contexts(scope) if worker.calls_away else ():
-        made = frame.arguments
-        caller = made.frame.module.scope_of(made.call).enclosing_function() if made is not None else None
-        if caller is not None and model.workers.runs(caller):
-            found.append(frame)
-    return found or [evaluator.frame(scope, None, evaluator.frame_of(scope).closure, worker.receiver)]
 
 
 def _is_of_worker(node: ast.AST, start: Start, worker: WorkerFunction, model: Model) -> bool:

@@ -154,7 +154,7 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             if mutation is not None:
                 meeting = [change for change in changes if _may_be_missed(change, variable, module, worker, model)]
                 mutation = _changed_in_parent(meeting, here, model)
-            if mutation is not None and _is_own(variable, worker, model):
+            if mutation is not None and model.own_copies.is_set_up(variable, worker):
                 continue
             if mutation is not None:
                 found.setdefault(variable.text, []).append(_stale(node, variable, mutation, worker, model))
@@ -171,15 +171,6 @@ def _may_be_missed(change: Mutation, variable: Global, module: Module, worker: W
     ) and not model.state.is_told_by_environment(change, variable)
 
 
-def _is_own(variable: Global, worker: WorkerFunction, model: Model) -> bool:
-    """Whether each process sets its copy up for itself."""
-    return (
-        model.state.is_set_by(variable, worker, model.workers)
-        or model.state.is_entered_by(variable, model.workers)
-        or model.state.is_told_by_process(variable)
-    )
-
-
 def _is_state(node: ast.expr, variable: Global, model: Model) -> bool:
     state = model.state
     if not (state.is_variable(variable) or state.is_kept_by_definition(node, variable)) or not state.is_made_at_import(
@@ -192,31 +183,16 @@ def _is_state(node: ast.expr, variable: Global, model: Model) -> bool:
 def _changed_in_parent(mutations: list[Mutation], in_workers: set[Scope], model: Model) -> Mutation | None:
     """The first change that only the parent sees; None where workers set it for themselves."""
     found = None
-    phases = [_phase(mutation, model) for mutation in mutations]
+    phases = list(map(model.own_copies.phase, mutations))
     for mutation, phase in zip(mutations, phases, strict=True) if "parent" in phases else ():
         function = mutation.module.scope_of(mutation.node).enclosing_function()
-        if function is not None and (function in in_workers or model.may_run_in_workers(function)):
+        if function is not None and (function in in_workers or model.own_copies.may_run_in_workers(function)):
             if mutation.kind == "rebound" or model.workers.sets_up(function):
                 return None
             continue  # each process does it for itself
         if found is None and phase == "parent" and not model.aftermath.is_without_workers(*mutation[:2]):
             found = mutation
     return found
-
-
-def _phase(mutation: Mutation, model: Model) -> str:
-    """When a change comes; a function that then starts workers itself runs in the parent, whoever calls it."""
-    phase = model.state.phase(mutation.node, mutation.module)
-    function = mutation.module.scope_of(mutation.node).enclosing_function()
-    if phase != "unknown" or function is None:
-        return phase
-    starts = [
-        crossing.call
-        for crossing in model.crossings.of(mutation.module)
-        if crossing.module is mutation.module
-        and crossing.module.scope_of(crossing.call).enclosing_function() is function
-    ]
-    return "parent" if any(position(call) > position(mutation.node) for call in starts) else phase
 
 
 def _stale(node: ast.expr, variable: Global, mutation: Mutation, worker: WorkerFunction, model: Model) -> Finding:

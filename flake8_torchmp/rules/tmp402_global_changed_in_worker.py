@@ -99,15 +99,10 @@ from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
-from flake8_torchmp.semantics.binder import MUTATORS
-from flake8_torchmp.semantics.calls import Arguments
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import ancestors, last_name, position, statement_of, up
-from flake8_torchmp.semantics.scopes import Binding, Scope
+from flake8_torchmp.semantics.nodes import position
 
 from . import first_of_files, rule
-
-MOST_CALLERS = 40
 
 
 @rule("TMP402", "global-changed-in-worker")
@@ -131,7 +126,8 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 continue
             cause = f"{variable.text}.{attribute}" if attribute else variable.text
             if not model.state.is_primitive(variable):
-                if not _is_own(node, variable, worker, model) and not _begins_anew(variable, attribute, model):
+                own = model.own_copies
+                if not own.is_set(node, variable, worker) and not own.begins_anew(variable, attribute):
                     lost.setdefault(cause, []).append(_lost(node, variable, cause, worker, model))
             elif worker.methods - {"fork"} and not model.workers.are_set_in_worker(variable, model.state):
                 lost.setdefault(cause, []).append(_unshared(node, variable, worker, model))
@@ -141,88 +137,6 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
 
 def _is_state(node: ast.AST, variable: Global, model: Model) -> bool:
     return model.state.is_variable(variable) or bool(model.state.gathered_in_class(node, variable))
-
-
-def _is_own(node: ast.AST, variable: Global, worker: WorkerFunction, model: Model) -> bool:
-    """Whether each process sets its copy for itself: by a setter that the parent calls as well, or as a whole."""
-    if model.state.is_set_by(variable, worker, model.workers) or _is_bound_before(node, variable, worker):
-        return True
-    if model.state.is_entered_around(node, variable) or model.state.is_told_by_process(variable):
-        return True  # what a context manager sets it takes back
-    binding = next((item for item in variable.bindings if item.node is node), None)
-    if binding is None:
-        return _sets(node, worker.scope.module, model) and _is_run_by_parent(worker.scope, model)
-    if binding.kind != "assign" or binding.value is None:
-        return False
-    if any(isinstance(part, ast.Name) and part.id == variable.name for part in ast.walk(binding.value)):
-        return False
-    if any(other is not binding and _is_bound_by_parent(other, variable, model) for other in variable.bindings):
-        return True
-    return _is_run_by_parent(worker.scope, model)
-
-
-def _begins_anew(variable: Global, attribute: str, model: Model) -> bool:
-    """Whether worker code binds anew what a class keeps, before it adds to that: `Config.stack = [index]`."""
-    return bool(attribute) and any(
-        mutation.attribute == attribute
-        and _sets(mutation.node, mutation.module, model)
-        and (function := mutation.module.scope_of(mutation.node).enclosing_function()) is not None
-        and model.may_run_in_workers(function)
-        for mutation in model.state.mutations.of(variable)
-    )
-
-
-def _sets(node: ast.AST, module: Module, model: Model) -> bool:
-    """Whether a change sets what is there, rather than adding to it: `OPTIONS.size = 1`, `OPTIONS.load(path)`."""
-    if isinstance(node, ast.Call):
-        name = last_name(node.func)
-        mutations = model.state.mutations
-        return name == "clear" or not (
-            name in MUTATORS or mutations.collects(node, module) or mutations.stores(node, module)
-        )
-    return isinstance(node, ast.Attribute) and not isinstance(up(node), ast.AugAssign)
-
-
-def _is_run_by_parent(scope: Scope, model: Model) -> bool:
-    """Whether the parent comes to a function of workers for itself too, otherwise than by handing it over."""
-    seen = {scope.place}
-    pending = [scope]
-    while pending and len(seen) < MOST_CALLERS:
-        for caller, _ in model.evaluator.callers.of(pending.pop()):
-            around = caller.frame.scope.enclosing_function()
-            if _is_handed_over(caller, model):
-                continue
-            if around is None or not model.workers.runs(around):
-                if model.state.phase(caller.call, caller.frame.module) == "parent":
-                    return True
-            elif around.place not in seen:
-                seen.add(around.place)
-                pending.append(around)
-    return False
-
-
-def _is_bound_by_parent(binding: Binding, variable: Global, model: Model) -> bool:
-    """Whether a function of the parent binds it: what the parent reads is its own."""
-    function = variable.module.scope_of(binding.node).enclosing_function()
-    return function is not None and not model.workers.runs(function) and model.state.phase_of(function) == "parent"
-
-
-def _is_handed_over(caller: Arguments, model: Model) -> bool:
-    """Whether a function is not called there, but given to what has workers call it."""
-    places = [caller.call] if isinstance(caller.call, ast.Call) else ancestors(caller.call)
-    calls = [crossing.call for crossing in model.crossings.of(caller.frame.module)]
-    return any(place is call for place in places for call in calls)
-
-
-def _is_bound_before(node: ast.AST, variable: Global, worker: WorkerFunction) -> bool:
-    """`global options; options = mine; options.rank = rank`: what is changed is the worker's already."""
-    body = getattr(worker.scope.node, "body", None)
-    return isinstance(body, list) and any(
-        binding.kind == "assign"
-        and statement_of(binding.node) in body
-        and position(binding.node) < position(statement_of(node))
-        for binding in variable.bindings
-    )
 
 
 def _lost(node: ast.AST, variable: Global, cause: str, worker: WorkerFunction, model: Model) -> Finding:

@@ -82,12 +82,11 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.import_time import has_tests
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.paths import Literal
+from flake8_torchmp.boundary.paths import Literal, is_asked_for_first
 from flake8_torchmp.boundary.workers import RANKS
 from flake8_torchmp.findings import Finding, Step
-from flake8_torchmp.semantics.flow import facts_at
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import ancestors, last_name, statement_of, up
+from flake8_torchmp.semantics.nodes import last_name, statement_of, up
 from flake8_torchmp.semantics.scopes import Scope
 
 from . import rule
@@ -104,7 +103,7 @@ def relative_path_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         for node, literal in model.paths.opened_in(worker.scope):
             if is_rank and _writes(node):
                 continue  # a rank is the program itself, and leaves its files where the user is
-            if _is_current_folder(node, literal) or _may_be_missing(node, literal):
+            if _is_current_folder(node, literal) or is_asked_for_first(node, literal):
                 continue
             if _is_spelled_out_by_worker(literal, worker.scope, model):
                 message = (
@@ -147,27 +146,6 @@ def _is_current_folder(node: ast.Call, literal: Literal) -> bool:
     parts = [part for given in node.args[:1] for part in ast.walk(given)]
     named = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
     return all(text.rstrip("/") == "." or text.startswith("*") for text in (literal.text, *named))
-
-
-def _may_be_missing(node: ast.Call, literal: Literal) -> bool:
-    """`if os.path.isfile(NOTES): read(NOTES)`: a file that the user may have in the current folder, or not."""
-    opened = node.args[:1] or [node.func.value if isinstance(node.func, ast.Attribute) else node.func]
-    for place in (*opened, *(hop.node for hop in literal.way)):
-        for fact in facts_at(place):
-            if fact.holds and _asks_for(fact.test, place):
-                return not any(isinstance(part, ast.Raise) for part in ast.walk(_test_around(fact.test)))
-    return False
-
-
-def _test_around(test: ast.AST) -> ast.AST:
-    return next((above for above in ancestors(test) if isinstance(above, ast.If)), test)
-
-
-def _asks_for(test: ast.expr, path: ast.AST) -> bool:
-    if not isinstance(test, ast.Call) or last_name(test.func) not in ("isfile", "exists", "is_file"):
-        return False
-    asked = test.args[0] if test.args else getattr(test.func, "value", test)
-    return ast.dump(asked) == ast.dump(path)
 
 
 def _is_class_constant(literal: Literal) -> bool:
