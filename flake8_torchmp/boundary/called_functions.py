@@ -6,21 +6,13 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from flake8_torchmp.semantics import attributes, classes
+from flake8_torchmp.semantics import attributes, classes, switches
 from flake8_torchmp.semantics.callees import may_run_project
-from flake8_torchmp.semantics.calls import (
-    Arguments,
-    Frame,
-    bound_to,
-    has_receiver,
-    is_property,
-    parameters,
-    receiver_name,
-)
+from flake8_torchmp.semantics.calls import Arguments, Frame, has_receiver, is_property, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import facts_at
-from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, dotted, is_none, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, dotted
 from flake8_torchmp.semantics.scopes import Scope
+from flake8_torchmp.semantics.switches import Switches
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Partial, Unknown, Value
 
 from .crossings import Crossings
@@ -29,9 +21,6 @@ from .task_items import frames_of_tasks
 ITERATION_METHODS = ("__iter__", "__next__")
 CONTEXT_METHODS = ("__enter__", "__exit__")
 ITERATING = frozenset("enumerate iter list map next set sorted sum tuple zip".split())
-
-Switches = tuple[tuple[str, object], ...]
-"""Parameters that a function tests, and the constants that a call gives for them: `encode(line, add=False)`."""
 
 
 class Called(NamedTuple):
@@ -51,25 +40,23 @@ class CalledFunctions:
     def forget(self) -> None:
         self._known: dict[tuple[object, ...], list[Called]] = {}
 
-    # what it calls
-
-    def of(self, scope: Scope, receiver: Value | None, switches: Switches = ()) -> list[Called]:
+    def of(self, scope: Scope, receiver: Value | None, given: Switches = ()) -> list[Called]:
         """The functions of the project that a function calls, or hands to something that does."""
         is_bound = receiver is not None and has_receiver(scope)
         held = (*receiver.key, *map(id, receiver.additions)) if receiver is not None and is_bound else ()
-        key = (id(scope), switches, held)
+        key = (id(scope), given, held)
         known = self._known.get(key)
         if known is None:
             self._known[key] = []
-            known = self._known[key] = self.evaluator.alone(lambda: list(self._called_by(scope, receiver, switches)))
+            known = self._known[key] = self.evaluator.alone(lambda: list(self._called_by(scope, receiver, given)))
         return known
 
-    def _called_by(self, scope: Scope, receiver: Value | None, switches: Switches) -> Iterator[Called]:
+    def _called_by(self, scope: Scope, receiver: Value | None, given: Switches) -> Iterator[Called]:
         open_frame = self.outline.frame_of(scope)
         frame = self.outline.frame(scope, None, open_frame.closure, receiver) if has_receiver(scope) else open_frame
         assert isinstance(scope.node, FUNCTIONS)
         for node in body_nodes(scope.node):
-            if switches and _is_switched_off(node, dict(switches)):
+            if switches.are_off(node, given):
                 continue
             if isinstance(node, ast.Call):
                 inner = self.outline.frame_in(scope.module.scope_of(node), frame)
@@ -77,7 +64,7 @@ class CalledFunctions:
                     for value in self._called_values(node.func, inner, scope, receiver):
                         for called in self._run_by(value):
                             arguments = self._arguments(value, called.function, node, inner)
-                            yield called._replace(switches=_switches(called.function, arguments, switches))
+                            yield called._replace(switches=switches.given_by(called.function, arguments, given))
                 for argument in node.args:
                     if self._may_be_function(argument, scope):
                         yield from self._handed_on(argument, inner)
@@ -91,7 +78,7 @@ class CalledFunctions:
 
     def _arguments(self, callee: Value, function: Function, call: ast.Call, frame: Frame) -> Arguments | None:
         """What a call gives a function that tests its parameters, as far as all of it can be seen."""
-        if isinstance(callee, Partial) or not _tested_parameters(function.scope):
+        if isinstance(callee, Partial) or not switches.tested_parameters(function.scope):
             return None
         arguments = self.outline.arguments(call, frame)
         if isinstance(callee, Function) and has_receiver(function.scope):  # `Base.encode(self, line)`
@@ -229,60 +216,3 @@ def _implied(node: ast.AST) -> Iterator[tuple[ast.expr, Sequence[str]]]:
         yield from ((item.context_expr, CONTEXT_METHODS) for item in node.items)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ITERATING:
         yield from ((argument, ITERATION_METHODS) for argument in node.args)
-
-
-def _switches(function: Function, arguments: Arguments | None, outer: Switches) -> Switches:
-    """The constants that a call gives for parameters that a function tests; those left out have their defaults."""
-    if arguments is None:
-        return ()
-    given, known = dict(bound_to(function.scope, arguments)), dict(outer)
-    found: list[tuple[str, object]] = []
-    for name in _tested_parameters(function.scope):
-        source = given.get(name)
-        node = source.node if source is not None else parameters(function.node)[name].default
-        if isinstance(node, ast.Constant):
-            found.append((name, node.value))
-        elif source is not None and isinstance(node, ast.Name) and node.id in known:
-            found.append((name, known[node.id]))
-    return tuple(found)
-
-
-def _tested_parameters(scope: Scope) -> tuple[str, ...]:
-    """The parameters that a function tests, and never binds anew."""
-    key = ("tested parameters", scope)
-    if key not in scope.module.memo:
-        own = parameters(scope.node)  # type: ignore[arg-type]
-        fixed = [name for name in own if len(scope.bindings[name]) == 1 and own[name].kind in ("positional", "keyword")]
-        scope.module.memo[key] = tuple(
-            name for name in fixed if any(_is_test(load) for load in scope.module.read.get(name, ()))
-        )
-    known: tuple[str, ...] = scope.module.memo[key]
-    return known
-
-
-def _is_test(name: ast.AST) -> bool:
-    """Whether a name decides by itself: `if add:`, `x and not add`, `a if add is None else b`."""
-    holder = up(name)
-    if isinstance(holder, ast.Compare):
-        return _asks_for_none(holder)
-    if isinstance(holder, ast.UnaryOp):
-        return isinstance(holder.op, ast.Not)
-    return isinstance(holder, ast.BoolOp) or (
-        isinstance(holder, ast.If | ast.IfExp | ast.While) and holder.test is name
-    )
-
-
-def _is_switched_off(node: ast.AST, switches: dict[str, object]) -> bool:
-    """Whether a test of one of the parameters keeps a node from being run."""
-    for test, holds in facts_at(node):
-        if isinstance(test, ast.Name) and test.id in switches and bool(switches[test.id]) is not holds:
-            return True
-        if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id in switches:
-            is_none = (switches[test.left.id] is None) is isinstance(test.ops[0], ast.Is)
-            if _asks_for_none(test) and is_none is not holds:
-                return True
-    return False
-
-
-def _asks_for_none(test: ast.Compare) -> bool:
-    return len(test.ops) == 1 and isinstance(test.ops[0], ast.Is | ast.IsNot) and is_none(test.comparators[0])

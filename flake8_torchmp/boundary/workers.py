@@ -15,10 +15,11 @@ from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import body_nodes
 from flake8_torchmp.semantics.scopes import Place, Scope
+from flake8_torchmp.semantics.switches import Switches
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Value
 
 from . import apis, random_sources
-from .called_functions import ITERATION_METHODS, Called, CalledFunctions, Switches
+from .called_functions import ITERATION_METHODS, Called, CalledFunctions
 from .crossings import Crossings
 from .daemons import Daemons
 from .datasets import Datasets
