@@ -32,7 +32,7 @@ from flake8_torchmp.semantics.values import (
 from .global_names import Global, GlobalNames
 from .guards import is_guarded
 
-_SETS_BY_NAME = re.compile(rb"\bsetattr\(")
+_SETS_BY_NAME = re.compile(rb"\bsetattr\(\s*(\w+)")
 
 CHANGING = frozenset(
     "builtins.setattr builtins.delattr numpy.copyto numpy.put numpy.fill_diagonal random.shuffle numpy.random.shuffle "
@@ -53,6 +53,10 @@ class Mutation(NamedTuple):
     """rebound, changed"""
     attribute: str = ""
     """What of it is changed, if that is one attribute."""
+
+
+_BOUND_ANEW = (Constant, Class, Function, ModuleValue)
+"""What is hardly ever changed by a function that it is given to: its name is bound again, or its attributes are set."""
 
 
 class Mutations:
@@ -85,10 +89,14 @@ class Mutations:
             yield from self._by_class_methods(variable, first.node)
         codebase = self.evaluator.codebase
         paths = codebase.mentioning(variable.name, variable.module.path)
+        must_be_named = all(isinstance(value, _BOUND_ANEW) for value in self.names.values(variable))
         for path in paths:
-            if len(paths) > MOST_MODULES and "changed" not in codebase.uses(path, variable.name):
+            uses = codebase.uses(path, variable.name)
+            if must_be_named and uses.isdisjoint(("set", "renamed")):
+                continue
+            if len(paths) > MOST_MODULES and "changed" not in uses:
                 continue  # it may be given to what changes it, but who looks into all these calls?
-            module = codebase.module(path) if codebase.uses(path, variable.name) else None
+            module = codebase.module(path) if uses else None
             if module is not None:
                 yield from self._changes(variable, module)
         for call, module in self.calls_of_accessors(variable):
@@ -201,7 +209,7 @@ class Mutations:
         known = self._by_name.get(path)
         if known is None:
             codebase = self.evaluator.codebase
-            naming = [file for file in codebase.importers(path) if codebase.matches(file, _SETS_BY_NAME)]
+            naming = filter(self._sets_what_it_imports, codebase.importers(path))
             known = self._by_name[path] = [
                 (call, module)
                 for module in map(codebase.module, naming)
@@ -210,6 +218,11 @@ class Mutations:
                 if len(call.args) == 3 and self._is_module(call.args[0], path, module)
             ]
         return known
+
+    def _sets_what_it_imports(self, path: str) -> bool:
+        codebase = self.evaluator.codebase
+        imported = {*codebase.imported_names(path), b"sys"}
+        return any(name in imported for name in _SETS_BY_NAME.findall(codebase.data(path)))
 
     def _is_module(self, node: ast.expr, path: str, module: Module) -> bool:
         values = self.evaluator.values(node, self.evaluator.frame_at(node, module))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from flake8_torchmp import source
 
+from .binder import MUTATORS
 from .files import Extent
 from .imports import Imports
 
@@ -31,6 +32,11 @@ _CALLABLE = tuple(
 _WORD = re.compile(rb"\w+")
 _DOTTED = b"._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _CHANGING = re.compile(rb"[.\[]|[-+*/%&|^@<>]{0,2}=(?!=)")
+_SETTING = re.compile(
+    rb"(?:\.\w+)*[ \t]*[-+*/%%&|^@<>]{0,2}=(?!=)|(?:\.\w+)+(?:\[|\.(?:%b)\()"
+    % b"|".join(sorted(map(str.encode, MUTATORS)))
+)
+"""What follows a name that is bound again, or of whose object attributes are set or changed."""
 
 
 class Uses(Imports):
@@ -121,7 +127,7 @@ class Uses(Imports):
         return self._binds[key]
 
     def uses(self, path: str, name: str) -> frozenset[str]:
-        """What a file does with a name, going by its bytes: it may be called, derived from, renamed, changed, given."""
+        """What a file does with a name, by its bytes: it may be called, derived from, renamed, changed, set, given."""
         key = (path, name)
         if key not in self._uses:
             found = frozenset(self._find_uses(path, name.encode()))
@@ -149,6 +155,8 @@ class Uses(Imports):
                 yield "given"
             if _CHANGING.match(after):
                 yield "changed"
+            if _SETTING.match(after) or before.endswith((b"setattr(", b"delattr(")):
+                yield "set"
             holder = before.rfind(b"class ")
             if holder >= 0 and b":" not in before[holder:]:
                 yield "derived"
