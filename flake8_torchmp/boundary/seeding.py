@@ -34,7 +34,7 @@ from . import apis, random_sources
 from .alike_arguments import are_alike, given_to_processes
 from .called_functions import ITERATION_METHODS
 from .crossings import Crossing
-from .worker_taint import is_own_dataset
+from .own_dataset import is_own_dataset
 from .workers import WorkerFunction, Workers
 
 NAMES = frozenset(name.rpartition(".")[2] for name in (*random_sources.SEEDERS, *random_sources.MAKERS))

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, TypeVar
 from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import has_receiver, is_property, receiver_name
 from flake8_torchmp.semantics.flow import Condition, conditions, facts, reaching
-from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name, position
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Value
 
 from . import random_sources
+from .own_dataset import asks_for_info
 
 DEEPEST = 4
 MOST_ATTRIBUTES = 30
@@ -350,22 +350,3 @@ def _gives_info(scope: Scope) -> bool:
     """Whether a function does nothing but hand out the worker's info."""
     given = [statement.value for statement in scope.returns]
     return len(given) == 1 and isinstance(given[0], ast.Call) and asks_for_info(given[0], scope.module)
-
-
-def is_own_dataset(node: ast.expr, module: Module) -> bool:
-    """`get_worker_info().dataset`, or a variable that is nothing else: each worker's copy of the one of the parent."""
-    if isinstance(node, ast.Name):
-        bound = module.scope_of(node).bindings.get(node.id, ())
-        value = bound[0].value if len(bound) == 1 and bound[0].kind == "assign" else None
-        return value is not None and not isinstance(value, ast.Name) and is_own_dataset(value, module)
-    if not isinstance(node, ast.Attribute) or node.attr != "dataset":
-        return False
-    info: ast.expr | None = node.value
-    if isinstance(info, ast.Name):
-        bound = module.scope_of(node).bindings.get(info.id, ())
-        info = bound[0].value if len(bound) == 1 else None
-    return isinstance(info, ast.Call) and asks_for_info(info, module)
-
-
-def asks_for_info(call: ast.Call, module: Module) -> bool:
-    return last_name(call.func) in ("get_worker_info", *module.names_of("get_worker_info"))

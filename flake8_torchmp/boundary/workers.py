@@ -20,11 +20,12 @@ from flake8_torchmp.semantics.values import Class, Function, Instance, Method, V
 
 from . import apis, random_sources
 from .called_functions import ITERATION_METHODS, Called, CalledFunctions
-from .crossings import Crossings
+from .crossings import Crossing, Crossings
 from .daemons import Daemons
 from .datasets import Datasets
 from .hanging import Hanging
 from .methods import StartMethods
+from .own_dataset import called_on_own_dataset
 
 if TYPE_CHECKING:
     from .global_names import Global
@@ -277,7 +278,8 @@ class Workers:
     # where it begins
 
     def roots(self, module: Module) -> Iterator[Root]:
-        for crossing in self.crossings.of(module):
+        crossings = self.crossings.of(module)
+        for crossing in crossings:
             kind = "collate" if crossing.api.kind == "loader" else crossing.api.kind
             if crossing.parameter.keyword in ("worker_init_fn", "initializer"):
                 kind = "initializer"
@@ -297,7 +299,10 @@ class Workers:
                     yield from self._sample_roots(hanging.value.cls, crossing.methods)
                 for function, receiver, _ in self.called.functions_of(hanging.value):
                     kind = "dataset" if is_dataset else kind
-                    yield Root(function, receiver, kind, crossing.text, crossing.methods, is_daemon, crossing.call)
+                    root = Root(function, receiver, kind, crossing.text, crossing.methods, is_daemon, crossing.call)
+                    yield root
+                    if crossing.parameter.keyword == "worker_init_fn":
+                        yield from self._run_on_dataset(root, crossings)
         for cls in self.crossings.process_classes(module):
             run = classes.find_method(self.outline, cls, "run")
             if run is not None:
@@ -313,6 +318,15 @@ class Workers:
                 assert scope.parent is not None
                 function = Function(scope, self.evaluator.frame_of(scope.parent))
                 yield Root(function, None, "task", name, self.methods.of_program(module), False)
+
+    def _run_on_dataset(self, preparing: Root, crossings: Iterable[Crossing]) -> Iterator[Root]:
+        """`get_worker_info().dataset.open()` in what prepares a worker."""
+        names = list(called_on_own_dataset(preparing.function.scope))
+        given = [c.values for c in crossings if c.call is preparing.call and c.parameter.role == "dataset"]
+        for value in (value for values in given for value in values if isinstance(value, Instance)):
+            for method in (classes.find_method(self.outline, value.cls, name) for name in names):
+                if method is not None:
+                    yield preparing._replace(function=method, receiver=value)
 
     def _may_be_called(self, hanging: Hanging, given: Sequence[Value]) -> bool:
         """Whether what hangs on a function that is handed over is that function, or one that it may call.
