@@ -10,8 +10,9 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from . import source
 from .boundary.apis import LIBRARIES, OWN_WORDS, WORDS
@@ -26,7 +27,7 @@ from .settings import Settings
 if TYPE_CHECKING:
     from .cache import Cache
 
-MOST_LOADED = 16_000_000
+MOST_LOADED = 8_000_000
 """Bytes of source whose trees are kept from rule to rule and from file to file: they take thirty times as much."""
 
 FEW = 20
@@ -121,6 +122,16 @@ class Project:
                     self.model.start_afresh()
                     self._found[seed] += self._checked(rule, seed)
         return self._found[seed]
+
+    def findings_of(self, seeds: Sequence[str]) -> Iterator[list[Finding]]:
+        return map(self.findings_from, seeds)
+
+    def problems(self, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Why files could not be checked: all are read, those that can matter are parsed."""
+        for path in paths:
+            problem = self.codebase.problem(path, parses=can_matter(self.codebase.data(path)))
+            if problem:
+                yield path, problem
 
     def _bound_memory(self) -> None:
         if self.codebase.loaded_bytes > MOST_LOADED:
@@ -239,60 +250,48 @@ def _remembered(
     cache: Cache | None,
 ) -> Answer:
     if cache is None:
-        return _answer(project, root, members, settings, jobs, count)
+        return _answer(project, members, jobs, count)
     codebase = project.codebase
     others = [path for path in members if not codebase.contains(path)]
-    contents = ((path, codebase.data(path)) for path in (*codebase.files, *others))
+    read = codebase.data if jobs < 2 else codebase.look_at
+    contents = ((path, read(path)) for path in (*codebase.files, *others))
     key = cache.key(root, contents, members, settings)
     known = cache.answer(root, key)
     if known is None:
-        known = _answer(project, root, members, settings, jobs, count)
+        known = _answer(project, members, jobs, count)
         if all(finding.code != "TMP000" for finding in known.findings):
             cache.keep(root, key, known)
     return known
 
 
-def _answer(
-    project: Project,
-    root: str,
-    members: list[str],
-    settings: Settings,
-    jobs: int,
-    count: Callable[[float], None],
-) -> Answer:
+def _answer(project: Project, members: list[str], jobs: int, count: Callable[[float], None]) -> Answer:
     found: dict[str, list[Finding]] = {}
-    seeds = project.seeds(members)
-    for number, findings in enumerate(
-        findings_of_seeds(project, root, seeds, settings, jobs, project.codebase.buffers), 1
-    ):
-        for finding in findings:
-            found.setdefault(finding.path, []).append(finding)
-        count(number / len(seeds))
-    kept = [finding for path in members for finding in merged(found.get(path, ()))]
-    return Answer(kept, list(problems_of(project, members)))
+    with looked_at_by(project, members, jobs) as observer:
+        seeds = observer.seeds(members)
+        for number, findings in enumerate(observer.findings_of(seeds), 1):
+            for finding in findings:
+                found.setdefault(finding.path, []).append(finding)
+            count(number / len(seeds))
+        problems = list(observer.problems(members))
+    return Answer([finding for path in members for finding in merged(found.get(path, ()))], problems)
 
 
-def findings_of_seeds(
-    project: Project,
-    root: str,
-    seeds: list[str],
-    settings: Settings,
-    jobs: int,
-    buffers: Mapping[str, bytes] | None,
-) -> Iterator[list[Finding]]:
-    if jobs < 2 or len(seeds) < FEW:
-        for seed in seeds:
-            yield project.findings_from(seed)
+class Observer(Protocol):
+    """What looks at a project: the project itself, or processes that have one each."""
+
+    def seeds(self, paths: Sequence[str]) -> list[str]: ...
+    def findings_of(self, seeds: Sequence[str]) -> Iterator[list[Finding]]: ...
+    def problems(self, paths: Sequence[str]) -> Iterator[tuple[str, str]]: ...
+
+
+@contextlib.contextmanager
+def looked_at_by(project: Project, members: Sequence[str], jobs: int) -> Iterator[Observer]:
+    """Processes where there is much to look at; this process then holds nothing of the project."""
+    mattering = (path for path in members if can_matter(project.codebase.look_at(path)))
+    if jobs < 2 or len(list(islice(mattering, FEW))) < FEW:
+        yield project
         return
-    from .parallel import findings_from
+    from .parallel import Processes
 
-    yield from findings_from(root, seeds, settings, jobs, dict(buffers or {}))
-
-
-def problems_of(project: Project, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Why files could not be checked: all are read, those that can matter are parsed."""
-    codebase = project.codebase
-    for path in paths:
-        problem = codebase.problem(path, parses=can_matter(codebase.data(path)))
-        if problem:
-            yield path, problem
+    with contextlib.closing(Processes(project, jobs)) as processes:
+        yield processes

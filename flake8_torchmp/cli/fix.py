@@ -89,12 +89,13 @@ class _Run:
         settings = configuration.settings
         now = {**self._buffers, **{path: new for path, (_, new) in self._report.files.items()}}
         project = engine.Project(Path(root), settings, now)
-        seeds = project.seeds(members)
         by_seed = {}
-        for seed, found in zip(seeds, engine.findings_of_seeds(project, root, seeds, settings, jobs, now), strict=True):
-            by_seed[seed] = found
-            progress.count(len(by_seed) * len(members) // len(seeds), len(members))
-        problems = list(engine.problems_of(project, members))
+        with engine.looked_at_by(project, members, jobs) as observer:
+            seeds = observer.seeds(members)
+            for seed, found in zip(seeds, observer.findings_of(seeds), strict=True):
+                by_seed[seed] = found
+                progress.count(len(by_seed) * len(members) // len(seeds), len(members))
+            problems = list(observer.problems(members))
         self._report.problems.extend((shown(path), problem) for path, problem in problems)
         if not any(by_seed.values()):
             return

@@ -98,14 +98,17 @@ def process_started_in_daemon_worker(module: Module, model: Model) -> Iterator[F
 
 def _starts(worker: WorkerFunction, model: Model) -> Iterator[Start]:
     evaluator, scope = model.evaluator, worker.scope
-    frames = model.workers.frames_of(worker)
+    whatever_is_given = model.workers.frame_of(worker)
     assert isinstance(scope.node, FUNCTIONS)
     said: set[ast.AST] = set()
     for node in body_nodes(scope.node, nested=False):
         if not model.starts.possible.may_matter(node, scope.module):
             continue
         evaluator.steps = 0
-        inner = [evaluator.frame_in(scope.module.scope_of(node), frame) for frame in frames]
+        around = scope.module.scope_of(node)
+        if model.starts.of_one(node, evaluator.frame_in(around, whatever_is_given)) is None:
+            continue
+        inner = [evaluator.frame_in(around, frame) for frame in model.workers.frames_of(worker)]
         start = next((start for frame in inner if (start := model.starts.of_one(node, frame)) is not None), None)
         if start is None or (start.loader is not None and not _is_of_worker(node, start, worker, model)):
             continue

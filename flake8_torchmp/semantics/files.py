@@ -107,17 +107,24 @@ class Files:
         if path not in self._bytes:
             if self._last_read[0] == path:
                 return self._last_read[1]
-            try:
-                data = source.read(path)
-            except source.Unreadable as problem:
-                data = b""
-                self._problems[path] = str(problem)
+            data = self._read(path)
             if self._held_bytes > MOST_BYTES:
                 self._last_read = (path, data)
                 return data
             self._bytes[path] = data
             self._held_bytes += len(data)
         return self._bytes[path]
+
+    def _read(self, path: str) -> bytes:
+        try:
+            return source.read(path)
+        except source.Unreadable as problem:
+            self._problems[path] = str(problem)
+            return b""
+
+    def look_at(self, path: str) -> bytes:
+        """The bytes of a file, held only if they are already."""
+        return self._bytes.get(path) or self.buffers.get(path) or self._read(path)
 
     def name_of(self, path: str) -> tuple[str, bool]:
         """The dotted name of a file, counted from above its topmost package."""

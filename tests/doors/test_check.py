@@ -342,9 +342,11 @@ def test_paths_are_shown_as_they_were_named(project: Project, torchmp: Command) 
 
 _TWO_WORKERS = """\
 import multiprocessing, sys, time
-from flake8_torchmp.parallel import findings_from
+from pathlib import Path
+from flake8_torchmp.engine import Project
+from flake8_torchmp.parallel import Processes
 from flake8_torchmp.settings import Settings
-answers = findings_from(sys.argv[1], sys.argv[2:] * 20, Settings(), 2, {})
+answers = Processes(Project(Path(sys.argv[1]), Settings()), 2).findings_of(sys.argv[2:] * 20)
 next(answers)
 print(*[child.pid for child in multiprocessing.active_children()], flush=True)
 time.sleep(60)
