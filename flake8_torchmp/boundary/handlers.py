@@ -345,6 +345,7 @@ def _is_another_entry(node: ast.AST, objects: set[str]) -> bool:
     """`record["image"]`, where the failing code asked the record for something else."""
     return (
         isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
         and dotted(node.value) in objects
         and isinstance(node.slice, ast.Constant)
         and isinstance(node.slice.value, str)

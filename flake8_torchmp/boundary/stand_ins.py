@@ -36,7 +36,7 @@ def hides_data(
     """
     if _runs_what_others_give(body, scope):
         return True
-    if _only_looks_up(body) or (not is_near and _only_asks(body)):
+    if _only_looks_up(body) or (not is_near and _only_asks(body) and not _leaves_blank(body, handled, scope)):
         return False
     for statement in handled:
         if isinstance(statement, ast.Return | ast.Assign | ast.AnnAssign) and statement.value is not None:
@@ -78,6 +78,16 @@ def _only_asks(body: Sequence[ast.stmt]) -> bool:
     """`area = roc_auc_score(truth, guess)` in a helper: it is not defined for all that callers have."""
     value = _value_of(body)
     return isinstance(value, ast.Call) and last_name(value.func) not in READING
+
+
+def _leaves_blank(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope) -> bool:
+    """Whether a blank tensor or array takes the place of what a block asks for, or of the entry that it is to fill."""
+    given = _value_of(handled)
+    if isinstance(given, ast.Call) and is_blank(given) and not _is_made_of_number(given):
+        return True
+    target = body[0].targets[0] if isinstance(body[0], ast.Assign) else None
+    made = scope.bindings.get(root_name(target), ()) if isinstance(target, ast.Subscript) else ()
+    return any(isinstance(binding.value, ast.Call) and is_blank(binding.value) for binding in made)
 
 
 def _value_of(body: Sequence[ast.stmt]) -> ast.expr | None:
@@ -138,6 +148,11 @@ def is_blank(value: ast.Call) -> bool:
         arguments = value.args[-1:] if name == "full" else value.args[:1]
         return not any(isinstance(part, ast.Name) for argument in arguments for part in ast.walk(argument))
     return name in BLANK
+
+
+def _is_made_of_number(call: ast.Call) -> bool:
+    """`torch.tensor(0.0)`"""
+    return last_name(call.func) in _MADE_OF_CONSTANTS and any(map(is_number, call.args[:1]))
 
 
 def _own_results(call: ast.Call, scope: Scope, receivers: set[str]) -> Iterator[tuple[Scope, ast.expr]]:
