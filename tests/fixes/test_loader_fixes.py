@@ -92,8 +92,11 @@ DROPPED = {
     "DataLoader(\n    [1],\n    timeout=(30),\n    batch_size=2,  # b\n)\n": (
         "DataLoader(\n    [1],\n    batch_size=2,  # b\n)\n"
     ),
-    "DataLoader(\n    [1],\n    persistent_workers=True,  # c\n)\n": "DataLoader(\n    [1],\n)\n",
-    "DataLoader(\n    [1],\n    # d\n    # e\n    persistent_workers=True\n)\n": "DataLoader(\n    [1],\n)\n",
+    "DataLoader(\n    [1],\n    persistent_workers=True,  # c\n)\n": "DataLoader(\n    [1],\n    # c\n)\n",
+    "DataLoader(\n    [1],\n    persistent_workers=True,  # type: ignore\n)\n": "DataLoader(\n    [1],\n)\n",
+    "DataLoader(\n    [1],\n    # d\n    # e\n    persistent_workers=True\n)\n": (
+        "DataLoader(\n    [1],\n    # d\n    # e\n)\n"
+    ),
     "DataLoader(\n    [1],\n    # f\n    timeout=3,\n    batch_size=2,\n)\n": (
         "DataLoader(\n    [1],\n    # f\n    batch_size=2,\n)\n"
     ),
@@ -105,7 +108,9 @@ DROPPED = {
 
 
 OPTIONS_OF_ALL = {
-    "OPTIONS = dict(\n    batch_size=2,\n    timeout=4,  # seconds\n)\n": "OPTIONS = dict(\n    batch_size=2,\n)\n",
+    "OPTIONS = dict(\n    batch_size=2,\n    timeout=4,  # seconds\n)\n": (
+        "OPTIONS = dict(\n    batch_size=2,\n    # seconds\n)\n"
+    ),
     'OPTIONS = {"num_workers": 0, "timeout": 3}\n': 'OPTIONS = {"num_workers": 0}\n',
     'OPTIONS = {"num_workers": 0, "timeout": 3, "prefetch_factor": 2}\n': 'OPTIONS = {"num_workers": 0}\n',
     'OPTIONS = {"timeout": 3, "prefetch_factor": 2, "num_workers": 0}\n': 'OPTIONS = {"num_workers": 0}\n',
