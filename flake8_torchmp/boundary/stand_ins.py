@@ -60,6 +60,26 @@ def _is_tried_again(body: Sequence[ast.stmt]) -> bool:
     return False
 
 
+def gives_up_blank(
+    body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope, receivers: set[str], is_near: bool
+) -> bool:
+    """Whether a loop tries to return something a few times, and what looks like data comes behind it."""
+    loop = next((outer for outer in _around(body[0]) if isinstance(outer, ast.For | ast.While)), None)
+    if not isinstance(loop, ast.For) or not isinstance(body[-1], ast.Return):
+        return False
+    block = block_of(loop)
+    behind = block[next(place for place, item in enumerate(block) if item is loop) + 1 :]
+    return all(_does_nothing(statement) or _waits(statement) for statement in handled) and any(
+        isinstance(s, ast.Return) and s.value is not None and _stands_in(s.value, scope, receivers, is_near)
+        for s in behind[:1]
+    )
+
+
+def _waits(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and last_name(call.func) == "sleep"
+
+
 def _counts(test: ast.expr) -> bool:
     return any(isinstance(part, ast.Call) and last_name(part.func) == "len" for part in ast.walk(test))
 
@@ -77,7 +97,16 @@ def _only_looks_up(body: Sequence[ast.stmt]) -> bool:
 def _only_asks(body: Sequence[ast.stmt]) -> bool:
     """`area = roc_auc_score(truth, guess)` in a helper: it is not defined for all that callers have."""
     value = _value_of(body)
-    return isinstance(value, ast.Call) and last_name(value.func) not in READING
+    return isinstance(value, ast.Call) and last_name(value.func) not in READING and not _converts_entry(value)
+
+
+def _converts_entry(value: ast.Call) -> bool:
+    """`int(record["class"])`, which is data like any other."""
+    return last_name(value.func) in ("int", "float") and any(
+        isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str)
+        for argument in value.args
+        for part in ast.walk(argument)
+    )
 
 
 def _leaves_blank(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope) -> bool:
