@@ -154,8 +154,9 @@ class _Moving:
         end = document.line_after(last.start if isinstance(lines[-1], cst.EmptyLine) else last.end)
         newline = "" if document.text[:end].endswith(("\n", "\r")) else document.newline
         self.edits.append(document.inserted(end, newline + "".join(properties)))
-        for kept in (name, *self.kept):
-            self.edits += (edit for edit in self.pickling.without(kept, end) if edit not in self.edits)
+        names = (name, *self.kept)
+        for kept in names:
+            self.edits += (edit for edit in self.pickling.without(kept, end, names) if edit not in self.edits)
         return Change((*self.imports, *self.edits), False, f"{name.lstrip('_')} is opened once in each process")
 
     # what there is

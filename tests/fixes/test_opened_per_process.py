@@ -228,7 +228,7 @@ def test_its_own_pickling(left_out: str) -> None:
     after = f"""{HEAD}    def __init__(self, path):
         self.path = path
 {PROPERTY.format(name="data", bare="data", call="h5py.File(self.path)")}"""
-    after += PICKLED.format(left_out=LEFT_OUT[left_out], restored="") + REST
+    after += PICKLED.format(left_out=LEFT_OUT[left_out], restored="        # open it\n") + REST
     assert fixed(before) == after
 
 
@@ -561,3 +561,25 @@ def test_a_comment_on_a_field_stays() -> None:
 {REST}"""
     after = fixed(before)
     assert "class Features(Dataset):\n    # set below\n\n    def __init__(self, path):" in after
+
+
+def test_a_cursor_made_of_what_is_opened_anew() -> None:
+    head = HEAD.replace("import h5py", "import sqlite3")
+    state = """
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        # again
+        self.db = sqlite3.connect(self.path)
+        self.data = self.db.cursor()
+
+    def __getstate__(self):
+        return {**self.__dict__, "db": None, "data": None}
+"""
+    before = f"""{head}    def __init__(self, path):
+        self.path = path
+        self.db = sqlite3.connect(path)
+        self.data = self.db.cursor()
+{state}{REST}"""
+    after = fixed(before)
+    assert "    def __setstate__(self, state):\n        self.__dict__.update(state)\n        # again\n\n" in after
+    assert all(f'"_opened_{name}": None' in after for name in ("db", "db_by", "data", "data_by"))
