@@ -14,7 +14,7 @@ from flake8_torchmp.semantics.scopes import Scope
 
 from . import courtesies
 from .exits import is_signal_handler
-from .stand_ins import BLANK, hides_data
+from .stand_ins import BLANK, gives_up_blank, hides_data
 
 BROAD = frozenset(("Exception", "BaseException"))
 TELLING = frozenset(
@@ -57,14 +57,7 @@ def swallowing(scope: Scope, is_near: bool, prepares: bool) -> Iterator[ast.AST]
         if isinstance(node, ast.Try) and (_is_told_outside(node) or _is_at_the_end(node, scope)):
             continue
         if isinstance(node, ast.Try) and not _is_optional(node.body, scope) and not _leaves_marker(node):
-            for handler in node.handlers:
-                if (
-                    _is_broad(handler.type)
-                    and _goes_on_silently(handler, node, scope)
-                    and not _is_thought_of(handler, node, scope)
-                    and (prepares or hides_data(node.body, handler.body, scope, _receivers(scope), is_near))
-                ):
-                    yield handler
+            yield from (h for h in node.handlers if _is_broad(h.type) and _hides(h, node, scope, is_near, prepares))
             is_caught = any(_is_broad(handler.type) for handler in node.handlers)
             if not is_caught and node.finalbody and isinstance(node.finalbody[-1], ast.Return):
                 yield node.finalbody[-1]
@@ -77,6 +70,18 @@ def swallowing(scope: Scope, is_near: bool, prepares: bool) -> Iterator[ast.AST]
                 continue
             if hides_data(node.body, (), scope, receivers, is_near):
                 yield from broad
+
+
+def _hides(handler: ast.ExceptHandler, around: ast.Try, scope: Scope, is_near: bool, prepares: bool) -> bool:
+    blocks = around.body, handler.body
+    receivers = _receivers(scope)
+    if gives_up_blank(*blocks, scope, receivers, is_near):
+        return not courtesies.gives_reason(handler, scope.module.lines)
+    return (
+        _goes_on_silently(handler, around, scope)
+        and not _is_thought_of(handler, around, scope)
+        and (prepares or hides_data(*blocks, scope, receivers, is_near))
+    )
 
 
 def _is_thought_of(handler: ast.ExceptHandler, around: ast.Try, scope: Scope) -> bool:
@@ -345,6 +350,7 @@ def _is_another_entry(node: ast.AST, objects: set[str]) -> bool:
     """`record["image"]`, where the failing code asked the record for something else."""
     return (
         isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
         and dotted(node.value) in objects
         and isinstance(node.slice, ast.Constant)
         and isinstance(node.slice.value, str)

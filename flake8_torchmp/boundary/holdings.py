@@ -127,7 +127,8 @@ class Holdings:
 
     def _given(self, made: Result) -> list[Value]:
         is_of_torch = made.name.startswith("torch.utils.data.")  # what draws from a generator where it is
-        given = [source for name, source in made.arguments.all() if not (is_of_torch and name == "generator")]
+        left_out = ("generator", "2" if made.name.endswith(".random_split") else "") if is_of_torch else ()
+        given = [source for name, source in made.arguments.all() if name not in left_out]
         return [value for source in given for value in self.evaluator.of(source)]
 
     def _of_instance(self, held: Holding, value: Instance) -> Iterator[Holding]:

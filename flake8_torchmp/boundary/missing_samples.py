@@ -45,6 +45,7 @@ class NoSample(NamedTuple):
 def missing_samples(evaluator: Evaluator, method: Function, frame: Frame) -> Iterator[NoSample]:
     """Where a sample method, or a helper whose result it returns or yields, gives None."""
     search = _Search(evaluator)
+    search.indices[method.scope] = _index_of(method.scope)
     find = search.stream if method.scope.name == "__iter__" else search.function
     yield from find(method.scope, frame, 0)
 
@@ -53,6 +54,8 @@ class _Search:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
         self.seen: set[int] = set()
+        self.indices: dict[Scope, set[str]] = {}
+        """The parameters by which a function is given the index of a sample."""
 
     def function(self, scope: Scope, frame: Frame, depth: int) -> Iterator[NoSample]:
         node: Any = scope.node
@@ -136,6 +139,7 @@ class _Search:
             )
             if method is not None:
                 inner = self.evaluator.frame(method.scope, None, method.closure, value)
+                self.indices[method.scope] = _index_of(method.scope)
                 yield from self.function(method.scope, inner, depth + 1)
 
     def _leaves(self, block: Sequence[ast.stmt], frame: Frame) -> bool:
@@ -178,7 +182,15 @@ class _Search:
             if isinstance(callee, Function | Method):
                 inner = self.evaluator.enter(callee, self.evaluator.arguments(node, frame))
                 if inner is not None:
+                    self.indices[inner.scope] = self._handed_on(node, scope, inner)
                     yield from self.function(inner.scope, inner, depth + 1)
+
+    def _handed_on(self, call: ast.Call, scope: Scope, inner: Frame) -> set[str]:
+        """The parameters of a function by which a call hands on the index of a sample."""
+        known = self.indices.get(scope, set())
+        names = list(parameters(inner.scope.node))[inner.receiver is not None :]  # type: ignore[arg-type]
+        handed = [name for name, argument in zip(names, call.args, strict=False) if dotted(argument) in known]
+        return {*handed, *(k.arg for k in call.keywords if k.arg and dotted(k.value) in known)}
 
     def _left_none(self, cls: Class, call: ast.Call) -> str:
         """A field of a record that a call leaves to its default, which is None."""
@@ -286,7 +298,7 @@ class _Search:
 
     def _is_not_so(self, fact: Condition, scope: Scope, frame: Frame) -> bool:
         test, holds = fact
-        if _asks_for_range(test, scope):
+        if _asks_for_range(test, self.indices.get(scope, set())):
             return True
         if isinstance(test, ast.Attribute) and dotted(test.value) == receiver_name(scope):
             return all(truth_of(value) is not holds for value in self.evaluator.values(test, frame))
@@ -313,12 +325,15 @@ def _facts(node: ast.AST) -> list[Condition]:
     return [fact for condition in conditions(node) for fact in facts(condition)]
 
 
-def _asks_for_range(test: ast.expr, scope: Scope) -> bool:
+def _index_of(method: Scope) -> set[str]:
+    return set(list(parameters(method.node))[1:2])  # type: ignore[arg-type]
+
+
+def _asks_for_range(test: ast.expr, indices: set[str]) -> bool:
     """`if index >= len(self)`: a loader never asks for such a sample."""
-    names = set(parameters(scope.node)) - {"self"}  # type: ignore[arg-type]
     return (
         isinstance(test, ast.Compare)
-        and dotted(test.left) in names
+        and dotted(test.left) in indices
         and isinstance(test.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE)
     )
 

@@ -29,6 +29,8 @@ class Opener(NamedTuple):
     """Or only when it is first used, as a session is."""
     forks: bool = False
     """Whether it opens connections of its own in a forked process."""
+    opens_once: bool = False
+    """Whether a process opens it only once, and a forked one has to close what it inherits before."""
 
 
 def _rows(names: str, text: str, gives: str = "", **traits: bool) -> dict[str, Opener]:
@@ -47,9 +49,9 @@ OPENERS: dict[str, Opener] = {
         "buffer raw detach",
     ),
     **_rows("h5py.File tables.open_file tables.openFile pandas.HDFStore netCDF4.Dataset", "HDF5 file", _TREE),
+    **_rows("lmdb.open lmdb.Environment", "database", "begin cursor open_db", opens_once=True),
     **_rows(
-        "lmdb.open lmdb.Environment plyvel.DB leveldb.LevelDB rocksdb.DB rocksdict.Rdict shelve.open dbm.open "
-        "dbm.gnu.open dbm.ndbm.open",
+        "plyvel.DB leveldb.LevelDB rocksdb.DB rocksdict.Rdict shelve.open dbm.open dbm.gnu.open dbm.ndbm.open",
         "database",
         "begin cursor open_db iterator snapshot prefixed_db",
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flake8_torchmp.semantics import classes
@@ -64,7 +64,14 @@ class Sharding:
         if iteration is None or self._is_abstract(cls, iteration) or self._is_set_from_outside(cls):
             return None
         whole = self._whole_of(Instance(cls, None), iteration)
-        return None if whole is None or self._is_around_loaders(cls) or self._is_step_before_division(cls) else whole
+        if whole is None or self._is_around_loaders(cls) or self._is_given_division(cls):
+            return None
+        return None if self._is_step_before_division(cls) else whole
+
+    def _is_given_division(self, cls: Class) -> bool:
+        """Whether the project gives objects of a class what divides: `Pipeline(names, split_by_worker, decode)`."""
+        made = (arguments for _, arguments in self.evaluator.callers.constructions(cls.scope))
+        return any(self._divides(self.evaluator.of(source)) for arguments in made for _, source in arguments.all())
 
     def _is_step_before_division(self, cls: Class) -> bool:
         """Whether the project puts objects of a class into something that gets what divides them as well.
@@ -73,11 +80,11 @@ class Sharding:
         """
         made = (arguments for _, arguments in self.evaluator.callers.constructions(cls.scope))
         steps = ((other, made_by.frame.module) for made_by in made for other in _beside(made_by))
-        return any(self._divides(step, module) for step, module in steps) and not self.loaders.are_given(cls)
+        given = (self.evaluator.values(step, self.evaluator.frame_at(step, module)) for step, module in steps)
+        return any(map(self._divides, given)) and not self.loaders.are_given(cls)
 
-    def _divides(self, step: ast.expr, module: Module) -> bool:
+    def _divides(self, values: Sequence[Value]) -> bool:
         """Whether something is a function that asks for the number of its worker, or such are in it."""
-        values = self.evaluator.values(step, self.evaluator.frame_at(step, module))
         found = [value for value in values if not isinstance(value, Collection)]
         found += self.evaluator.elements(tuple(value for value in values if isinstance(value, Collection)))
         return any(self.knows(f.scope, r) for value in found for f, r, _ in self.workers.called.functions_of(value))

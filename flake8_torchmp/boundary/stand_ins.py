@@ -36,7 +36,9 @@ def hides_data(
     """
     if _runs_what_others_give(body, scope):
         return True
-    if _only_looks_up(body) or (not is_near and _only_asks(body)):
+    if _only_looks_up(body) or (
+        not is_near and _only_asks(body) and not _leaves_blank(body, handled, scope, receivers)
+    ):
         return False
     for statement in handled:
         if isinstance(statement, ast.Return | ast.Assign | ast.AnnAssign) and statement.value is not None:
@@ -60,6 +62,26 @@ def _is_tried_again(body: Sequence[ast.stmt]) -> bool:
     return False
 
 
+def gives_up_blank(
+    body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope, receivers: set[str], is_near: bool
+) -> bool:
+    """Whether a loop tries to return something a few times, and what looks like data comes behind it."""
+    loop = next((outer for outer in _around(body[0]) if isinstance(outer, ast.For | ast.While)), None)
+    if not isinstance(loop, ast.For) or not isinstance(body[-1], ast.Return):
+        return False
+    block = block_of(loop)
+    behind = block[next(place for place, item in enumerate(block) if item is loop) + 1 :]
+    return all(_does_nothing(statement) or _waits(statement) for statement in handled) and any(
+        isinstance(s, ast.Return) and s.value is not None and _stands_in(s.value, scope, receivers, is_near)
+        for s in behind[:1]
+    )
+
+
+def _waits(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and last_name(call.func) == "sleep"
+
+
 def _counts(test: ast.expr) -> bool:
     return any(isinstance(part, ast.Call) and last_name(part.func) == "len" for part in ast.walk(test))
 
@@ -77,7 +99,39 @@ def _only_looks_up(body: Sequence[ast.stmt]) -> bool:
 def _only_asks(body: Sequence[ast.stmt]) -> bool:
     """`area = roc_auc_score(truth, guess)` in a helper: it is not defined for all that callers have."""
     value = _value_of(body)
-    return isinstance(value, ast.Call) and last_name(value.func) not in READING
+    return isinstance(value, ast.Call) and last_name(value.func) not in READING and not _converts_entry(value)
+
+
+def _converts_entry(value: ast.Call) -> bool:
+    """`int(record["class"])`, which is data like any other."""
+    return last_name(value.func) in ("int", "float") and any(
+        isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str)
+        for argument in value.args
+        for part in ast.walk(argument)
+    )
+
+
+def _leaves_blank(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope, receivers: set[str]) -> bool:
+    """Whether a blank tensor or array takes the place of what a block asks for, or of the entry that it is to fill."""
+    given = _value_of(handled)
+    if given is not None and _is_blank_data(given, scope, receivers):
+        return True
+    target = body[0].targets[0] if isinstance(body[0], ast.Assign) else None
+    made = scope.bindings.get(root_name(target), ()) if isinstance(target, ast.Subscript) else ()
+    return any(isinstance(binding.value, ast.Call) and is_blank(binding.value) for binding in made)
+
+
+def _is_blank_data(value: ast.expr, scope: Scope, receivers: set[str]) -> bool:
+    """Whether a value is blank and no mere number, which may be the answer for what is not defined."""
+    if not isinstance(value, ast.Call):
+        return isinstance(value, ast.Attribute) and _stands_in(value, scope, receivers, False)
+    if is_blank(value):
+        return not _is_made_of_number(value)
+    given = [given for _, given in (*_results(value, scope), *_own_results(value, scope, receivers))]
+    if _is_record(value, scope):
+        given = [*value.args, *(keyword.value for keyword in value.keywords)]
+        return _are_stand_ins(given, scope, receivers)
+    return bool(given) and all(isinstance(part, ast.Call) and is_blank(part) for part in given)
 
 
 def _value_of(body: Sequence[ast.stmt]) -> ast.expr | None:
@@ -112,18 +166,58 @@ def _stands_in(value: ast.expr, scope: Scope, receivers: set[str], is_near: bool
     """Whether a value looks like any other sample or result: a number, something blank, an empty container."""
     if is_number(value):
         return True
+    if isinstance(value, ast.Call) and is_blank(value):
+        return True
+    if isinstance(value, ast.Call) and _is_record(value, scope):
+        return _are_stand_ins([*value.args, *(k.value for k in value.keywords)], scope, receivers)
     if isinstance(value, ast.Call):
-        return is_blank(value) or any(
+        results = list(_results(value, scope))
+        return any(
             _stands_in(given, method, receivers, is_near) for method, given in _own_results(value, scope, receivers)
-        )
+        ) or (bool(results) and all(_stands_in(given, made, set(), is_near) for made, given in results))
+    if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id in receivers:
+        return _stays_blank(value.attr, scope)
     if isinstance(value, ast.BinOp):
         return any(_stands_in(side, scope, receivers, is_near) for side in (value.left, value.right))
     if isinstance(value, ast.Tuple | ast.List | ast.Set | ast.Dict):
         elements = [e for e in (value.values if isinstance(value, ast.Dict) else value.elts) if e is not None]
-        if any(isinstance(e, ast.Constant) and not is_number(e) for e in elements):
-            return False  # None, a bool or a text says that something is wrong
-        return any(_stands_in(e, scope, receivers, False) for e in elements) if elements else is_near
+        return _are_stand_ins(elements, scope, receivers) if elements else is_near
     return isinstance(value, ast.Name) and _is_name_of_stand_in(value, scope, receivers, is_near)
+
+
+def _are_stand_ins(elements: Sequence[ast.expr], scope: Scope, receivers: set[str]) -> bool:
+    if any(isinstance(e, ast.Constant) and not is_number(e) for e in elements):
+        return False  # None, a bool or a text says that something is wrong
+    return any(_stands_in(e, scope, receivers, False) for e in elements)
+
+
+def _is_record(call: ast.Call, scope: Scope) -> bool:
+    """`dict(image=image)`, and a class of the module that a sample is an object of."""
+    if not isinstance(call.func, ast.Name) or any(keyword.arg is None for keyword in call.keywords):
+        return False
+    bindings = scope.module.scope.bindings.get(call.func.id, ())
+    if call.func.id == "dict":
+        return not bindings and not call.args
+    return len(bindings) == 1 and bindings[0].kind == "class"
+
+
+def _results(call: ast.Call, scope: Scope) -> Iterator[tuple[Scope, ast.expr]]:
+    """What `blank(size)` gives, as the module's function says it."""
+    bindings = scope.module.scope.bindings.get(call.func.id, ()) if isinstance(call.func, ast.Name) else ()
+    if len(bindings) == 1 and isinstance(bindings[0].node, ast.FunctionDef):
+        made = scope.module.scopes[bindings[0].node]
+        yield from ((made, given.value) for given in made.returns if given.value is not None and made is not scope)
+
+
+def _stays_blank(name: str, scope: Scope) -> bool:
+    """Whether an object keeps something blank under a name: whatever its class stores there is."""
+    owner = scope.enclosing_class()
+    stored = [b.value for b in owner.bindings.get(name, ())] if owner is not None else []
+    for node in ast.walk(owner.node) if owner is not None else ():
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Attribute) and target.attr == name for target in targets):
+            stored.append(node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None)
+    return bool(stored) and all(isinstance(made, ast.Call) and is_blank(made) for made in stored)
 
 
 def is_number(value: ast.expr) -> bool:
@@ -138,6 +232,11 @@ def is_blank(value: ast.Call) -> bool:
         arguments = value.args[-1:] if name == "full" else value.args[:1]
         return not any(isinstance(part, ast.Name) for argument in arguments for part in ast.walk(argument))
     return name in BLANK
+
+
+def _is_made_of_number(call: ast.Call) -> bool:
+    """`torch.tensor(0.0)`"""
+    return last_name(call.func) in _MADE_OF_CONSTANTS and any(map(is_number, call.args[:1]))
 
 
 def _own_results(call: ast.Call, scope: Scope, receivers: set[str]) -> Iterator[tuple[Scope, ast.expr]]:

@@ -1,7 +1,8 @@
-"""A call loses an argument, a dict an entry, each with the line that it had for itself and the comment on it."""
+"""A call loses an argument, a dict an entry, each with the line that it had for itself; a comment on it stays."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import libcst as cst
@@ -9,20 +10,24 @@ import libcst as cst
 from .change import Edit
 from .document import Document
 
+_FOR_TOOLS = re.compile(r"#\s*(noqa|type:|pyright:|mypy:|pylint:|pragma)")
+"""Comments about the line on which they stand alone."""
+
 
 def without(document: Document, holder: cst.Call | cst.Dict, item: cst.Arg | cst.BaseDictElement) -> Edit:
     text = document.text
     items = holder.args if isinstance(holder, cst.Call) else holder.elements
     start, end = document.span(item)
     after = document.span(item.comma).end if isinstance(item.comma, cst.Comma) else end
-    if len(items) == 1:
-        before = document.span(holder.func).end if isinstance(holder, cst.Call) else document.span(holder).start
+    before = document.span(holder.func).end if isinstance(holder, cst.Call) else document.span(holder).start
+    if len(items) == 1 and not _comments(document, holder, before):
         bracket = next(place for place in range(before, len(text)) if text[place] in "({")
         return Edit(document.path, bracket + 1, document.span(holder).end - 1, "")
     line, next_line = document.line_start(start), document.line_after(after)
     behind = text[after:next_line].strip()
     if not text[line:start].strip() and (not behind or behind.startswith("#")):
-        return Edit(document.path, _with_comments_above(document, line, next_line), next_line, "")
+        said = behind if behind and not _FOR_TOOLS.match(behind) else ""
+        return Edit(document.path, line, next_line, f"{text[line:start]}{said}{document.newline}" if said else "")
     index = next(i for i, one in enumerate(items) if one is item)
     if after > end or not index:
         return _between(document, items, index, after)
@@ -30,19 +35,9 @@ def without(document: Document, holder: cst.Call | cst.Dict, item: cst.Arg | cst
     return Edit(document.path, start if "#" in text[previous:start] else previous, end, "")
 
 
-def _with_comments_above(document: Document, line: int, next_line: int) -> int:
-    """Where the comment lines right above a line begin, unless they may be about the next argument too."""
-    text = document.text
-    following = text[next_line : document.line_after(next_line)].strip()
-    if following and following[0] not in "#)}":
-        return line
-    above = line
-    while above:
-        before = document.line_start(above - 1)
-        if not text[before:above].strip().startswith("#"):
-            break
-        above = before
-    return above
+def _comments(document: Document, holder: cst.CSTNode, behind: int) -> list[cst.CSTNode]:
+    inner = (node for node in document.nodes(holder) if isinstance(node, cst.Comment))
+    return [node for node in inner if document.span(node).start >= behind]
 
 
 def _between(document: Document, items: Sequence[cst.CSTNode], index: int, after: int) -> Edit:

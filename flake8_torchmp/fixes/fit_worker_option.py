@@ -44,13 +44,18 @@ def change(repair: Repair, documents: Documents) -> Change:
         edit = document.replaced(value, chosen)
     elif isinstance(value, cst.IfExp) and document.code(value.test) in (count, f"{count} > 0", f"{count} != 0"):
         edit = document.replaced(value.orelse, neutral)
-    elif isinstance(value, cst.Name) and value.value == "True":
-        edit = document.replaced(value, f"{count} > 0")
     else:
-        code = f"({document.code(value)})" if isinstance(value, cst.IfExp | cst.Lambda) else document.code(value)
-        edit = document.replaced(value, f"{code} if {count} > 0 else {neutral}")
+        edit = document.replaced(value, fitted_value(document, value, f"{count} > 0", neutral))
     edits = (*_line_end_before(document, call, argument, len(edit.text) - (edit.end - edit.start)), edit)
     return Change(edits, is_safe, f"{notes['option']} depends on the number of workers")
+
+
+def fitted_value(document: Document, value: cst.BaseExpression, asked: str, neutral: str) -> str:
+    """An option where a test holds, else what asks for nothing."""
+    if isinstance(value, cst.Name) and value.value == "True":
+        return asked
+    code = f"({document.code(value)})" if isinstance(value, cst.IfExp | cst.Lambda) else document.code(value)
+    return f"{code} if {asked} else {neutral}"
 
 
 def _chosen_alike(document: Document, call: cst.Call, value: cst.BaseExpression, neutral: str) -> str:

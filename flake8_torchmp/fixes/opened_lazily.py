@@ -12,12 +12,13 @@ import libcst as cst
 
 from .change import Change, Edit, NotFixable
 from .document import Document
+from .inherited import Inherited
 from .own_pickling import OPENED, OwnPickling
 
 PROPERTIES = ("property", "cached_property")
 
 
-def change(document: Document, call: cst.Call) -> Change | None:
+def change(document: Document, call: cst.Call, inherited: Inherited) -> Change | None:
     """None where it is opened at once."""
     above = list(document.ancestors(call))
     method = next((item for item in above if isinstance(item, cst.FunctionDef)), None)
@@ -27,15 +28,20 @@ def change(document: Document, call: cst.Call) -> Change | None:
     line = next((item for item in above if isinstance(item, cst.SimpleStatementLine)), None)
     if line is None or len(line.body) != 1 or not isinstance(method.body, cst.IndentedBlock):
         return None
-    opening = _Opening(document, owner, method, line)
+    opening = _Opening(document, owner, method, line, inherited)
     return opening.in_property() or opening.on_first_use()
 
 
 class _Opening:
     def __init__(
-        self, document: Document, owner: cst.ClassDef, method: cst.FunctionDef, line: cst.SimpleStatementLine
+        self,
+        document: Document,
+        owner: cst.ClassDef,
+        method: cst.FunctionDef,
+        line: cst.SimpleStatementLine,
+        inherited: Inherited,
     ) -> None:
-        self.document, self.owner, self.method, self.line = document, owner, method, line
+        self.document, self.owner, self.method, self.line, self.inherited = document, owner, method, line, inherited
         self.receiver = method.params.params[0].name.value
 
     def in_property(self) -> Change | None:
@@ -58,6 +64,7 @@ class _Opening:
         text = document.newline.join(
             (
                 f'if {me}.__dict__.get("{opened}_by") != {process}.getpid():',
+                *(f"{deep}{line}" for line in self.inherited.closing(statement.value, me, opened, document.indent)),
                 f"{deep}{me}.{opened} = {expression}",
                 f"{deep}{me}.{opened}_by = {process}.getpid()",
                 f"{indent}return {me}.{opened}",
@@ -84,8 +91,12 @@ class _Opening:
             raise NotFixable("it is stored in several places")
         process, imports = self._process()
         by = f"_{name.lstrip('_')}_opened_by"
+        indent = document.indent_of(self.line)
+        first = document.line_start(document.span(self.line).start)
+        closing = self.inherited.closing(statement.value, me, name, document.indent)
         edits = [
             document.replaced(test.test, f"{asked} or {me}.{by} != {process}.getpid()"),
+            document.inserted(first, "".join(f"{indent}{line}{document.newline}" for line in closing)),
             document.inserted(document.line_after(document.span(self.line).end), self._after(by, process)),
             *self._pickling().with_none(name, self._end()),
         ]

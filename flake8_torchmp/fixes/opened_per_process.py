@@ -2,11 +2,11 @@
 
 `self.file = h5py.File(path)` goes; what its arguments need is stored instead, and the class gets a property `file`,
 which opens it when it is first read in a process, and a `__getstate__` that leaves the open one out. What is derived
-from it (`self.data = self.file["x"]`, also by way of a local name) becomes a property too, and a `with` around the
-assignment goes along. A function that only opens and returns it is called in the property; what is opened on first use
-is left to `opened_lazily`. A class that says itself how it is pickled goes on doing so. What is opened on a condition
-and is None otherwise (`self.file = None`) stays None there. Unsafe: it opens later than before, and again in each
-worker.
+from it (`self.data = self.file["x"]`, also by way of a local name) becomes a property too, which keeps what calls give
+(`self.cursor = self.db.cursor()` goes to a place), and a `with` around the assignment goes along. A function that only
+opens and returns it is called in the property; what is opened on first use is left to `opened_lazily`. A class that
+says itself how it is pickled goes on doing so. What is opened on a condition and is None otherwise (`self.file = None`)
+stays None there. Unsafe: it opens later than before, and again in each worker.
 
 Refused where it is stored in a loop or in several places, or entered into a stack, where its first line is read before
 the workers start, and where the class's own pickling does more with it than to leave it out and to open it anew.
@@ -23,6 +23,7 @@ from flake8_torchmp.findings import Repair
 from . import opened_lazily
 from .change import Change, Edit, NotFixable
 from .document import Document, Documents
+from .inherited import Inherited
 from .layout import reindented
 from .leaving import Going
 from .own_pickling import OPENED, OwnPickling
@@ -32,8 +33,9 @@ def change(repair: Repair, documents: Documents) -> Change:
     document = documents[repair.path]
     derived = frozenset(dict(repair.notes).get("attributes", "").split())
     call = document.node(repair, cst.Call)
-    by_itself = opened_lazily.change(document, call)
-    return by_itself or _Moving(document, _stored_by_an_object(document, call), derived).change()
+    inherited = Inherited.by(repair)
+    by_itself = opened_lazily.change(document, call, inherited)
+    return by_itself or _Moving(document, _stored_by_an_object(document, call), derived, inherited).change()
 
 
 def _stored_by_an_object(document: Document, call: cst.Call) -> cst.Call:
@@ -80,9 +82,10 @@ def _is_count(read: cst.Call) -> bool:
 
 
 class _Moving:
-    def __init__(self, document: Document, call: cst.Call, derived: frozenset[str]) -> None:
+    def __init__(self, document: Document, call: cst.Call, derived: frozenset[str], inherited: Inherited) -> None:
         self.document = document
         self.derived = derived
+        self.inherited = inherited
         above = list(document.ancestors(call))
         methods = [item for item in above if isinstance(item, cst.FunctionDef)]
         owner = document.parent(document.parent(methods[0]) or methods[0]) if methods else None
@@ -110,6 +113,8 @@ class _Moving:
         self.locals = set(self._locals())
         self.stored = dict(self._stored_parameters())
         self.edits: list[Edit] = []
+        self.kept: list[str] = []
+        """What is derived from what was opened, and made once in each process as well."""
         self.process, self.imports = document.with_import("import os", call)
         self.pickling = OwnPickling(document, self.owner, self.method)
         self.renamed: dict[str, str] = {}
@@ -149,7 +154,9 @@ class _Moving:
         end = document.line_after(last.start if isinstance(lines[-1], cst.EmptyLine) else last.end)
         newline = "" if document.text[:end].endswith(("\n", "\r")) else document.newline
         self.edits.append(document.inserted(end, newline + "".join(properties)))
-        self.edits += self.pickling.without(name, end)
+        names = (name, *self.kept)
+        for kept in names:
+            self.edits += (edit for edit in self.pickling.without(kept, end, names) if edit not in self.edits)
         return Change((*self.imports, *self.edits), False, f"{name.lstrip('_')} is opened once in each process")
 
     # what there is
@@ -333,26 +340,41 @@ class _Moving:
         depth = deep + document.indent
         expression = reindented(expression, old_indent, depth + document.indent * len(heads))
         comments, behind = self.going.comments(self.unit)
-        lines = [
-            *asked,
-            f"{deep}if {receiver}.__dict__.get({opened + '_by'!r}) != {self.process}.getpid():".replace("'", '"'),
-            *(f"{depth}{comment}" for comment in comments),
-            *(f"{depth}{head}" for head in heads),
-            f"{depth}{document.indent * len(heads)}{receiver}.{opened} = {expression}{behind}",
-            f"{depth}{receiver}.{opened}_by = {self.process}.getpid()",
-            f"{deep}return {receiver}.{opened}",
+        closing = self.inherited.closing(value, receiver, opened, document.indent)
+        making = [
+            *closing,
+            *comments,
+            *heads,
+            f"{document.indent * len(heads)}{receiver}.{opened} = {expression}{behind}",
         ]
+        lines = [*asked, *self._once(opened, making)]
         return self._property(name, '"""Opened once in each process."""', lines, inner, deep)
 
+    def _once(self, kept: str, making: list[str]) -> list[str]:
+        """What a property does to make something once in each process, and to give it."""
+        receiver, (_, deep) = self.receiver, self._indents()
+        return [
+            f'{deep}if {receiver}.__dict__.get("{kept}_by") != {self.process}.getpid():',
+            *(f"{deep}{self.document.indent}{line}" for line in making),
+            f"{deep}{self.document.indent}{receiver}.{kept}_by = {self.process}.getpid()",
+            f"{deep}return {receiver}.{kept}",
+        ]
+
     def _derived(self, name: str, value: cst.BaseExpression, statement: cst.CSTNode, saved: dict[str, str]) -> str:
-        if self._times_stored(name) > 1:
+        document, (inner, deep) = self.document, self._indents()
+        is_kept = any(isinstance(node, cst.Call) and _last(node) != "get" for node in document.nodes(value))
+        if self._times_stored(name) - (self.pickling.restored(name) if is_kept else 0) > 1:
             raise NotFixable(f"{name} is stored in several places")
-        self.pickling.demand_silence(name)
         expression = self._text(value, name, saved, set())
-        inner, deep = self._indents()
-        expression = reindented(expression, self.document.indent_of(statement), deep)
+        expression = reindented(expression, document.indent_of(statement), deep + document.indent * is_kept)
         comments, behind = self.going.comments(statement)
-        lines = [*(f"{deep}{comment}" for comment in comments), f"{deep}return {expression}{behind}"]
+        if is_kept:
+            self.kept.append(name)
+            opened = f"{OPENED}{name.lstrip('_')}"
+            lines = self._once(opened, [*comments, f"{self.receiver}.{opened} = {expression}{behind}"])
+        else:
+            self.pickling.demand_silence(name)
+            lines = [*(f"{deep}{comment}" for comment in comments), f"{deep}return {expression}{behind}"]
         return self._property(name, "", lines, inner, deep)
 
     def _indents(self) -> tuple[str, str]:
@@ -426,5 +448,10 @@ class _Moving:
             statement = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
             if isinstance(statement, cst.AnnAssign) and getattr(statement.target, "value", "") == name:
                 document = self.document
-                start = document.line_start(document.span(line).start)
-                self.edits.append(Edit(document.path, start, document.line_after(document.span(line).end), ""))
+                start, end = (
+                    document.line_start(document.span(line).start),
+                    document.line_after(document.span(line).end),
+                )
+                said = document.text[document.span(line).end : end].strip()
+                comment = f"{document.indent_of(line)}{said}{document.newline}" if said.startswith("#") else ""
+                self.edits.append(Edit(document.path, start, end, comment))

@@ -36,15 +36,18 @@ class OwnPickling:
             raise NotFixable(UNKNOWN)
         self._getstate, self._setstate = own.get("__getstate__"), own.get("__setstate__")
 
-    def without(self, name: str, place: int) -> list[Edit]:
-        """After the attribute of a name became a property that keeps what it opens under names with our prefix."""
+    def without(self, name: str, place: int, others: tuple[str, ...] = ()) -> list[Edit]:
+        """After the attribute of a name became a property that keeps what it opens under names with our prefix.
+
+        So do the others, which `__setstate__` may make of it.
+        """
         kept = (f"{OPENED}{name.lstrip('_')}", f"{OPENED}{name.lstrip('_')}_by")
         if self._getstate is None:
             edits = [self._made(WITHOUT_OPENED.format(me=self._receiver(self._method)), place)]
         else:
             edits = list(self._left_out(self._getstate, name, kept))
         if self._setstate is not None:
-            edits += self._not_opened(self._setstate, name)
+            edits += self._not_opened(self._setstate, name, others)
         return edits
 
     def with_none(self, name: str, place: int) -> list[Edit]:
@@ -160,20 +163,22 @@ class OwnPickling:
             return False
         return isinstance(statement, cst.Assign) and _is_none(statement.value)
 
-    def _not_opened(self, method: cst.FunctionDef, name: str) -> Iterator[Edit]:
+    def _not_opened(self, method: cst.FunctionDef, name: str, others: tuple[str, ...]) -> Iterator[Edit]:
         document = self._document
         lines = list(self._stored(method, name))
-        inside = {id(node) for line in lines for node in document.nodes(line)}
+        going = [line for other in {name, *others} for line in self._stored(method, other)]
+        inside = {id(node) for line in going for node in document.nodes(line)}
         if any(id(node) not in inside and _mentions(node, name) for node in document.nodes(method)):
             raise NotFixable(UNKNOWN)
         for line in lines:
-            if len(lines) == len(method.body.body):
+            if len(going) == len(method.body.body):
                 yield document.replaced(line, "pass")
             else:
                 start, end = document.span(line)
-                comments = [empty.comment for empty in line.leading_lines if empty.comment is not None]
-                first = document.span(comments[0]).start if comments else start
-                yield Edit(document.path, document.line_start(first), document.line_after(end), "")
+                first, behind = document.line_start(start), document.line_after(end)
+                said = document.text[end:behind].strip()
+                comment = f"{document.indent_of(line)}{said}{document.newline}" if said.startswith("#") else ""
+                yield Edit(document.path, first, behind, comment)
 
     def _stored(self, method: cst.FunctionDef, name: str) -> Iterator[cst.SimpleStatementLine]:
         for line in method.body.body:

@@ -14,7 +14,7 @@ import libcst as cst
 
 from flake8_torchmp.findings import Repair
 
-from .change import Change, NotFixable
+from .change import Change, Edit, NotFixable
 from .document import Document, Documents
 
 TELLING = frozenset("print critical debug error exception fatal info warn warning".split())
@@ -33,14 +33,29 @@ def change(repair: Repair, documents: Documents) -> Change:
         raise NotFixable("a signal or an abort is no place to raise from")
     if _is_caught(node, document):
         raise NotFixable("the function itself would catch the exception")
-    text = f"raise RuntimeError({_message(call, document) or _said_before(node, document)})"
-    return Change((document.replaced(node, text),), False, f"`{document.code(node)}` became `{text}`")
+    message = _message(call)
+    text = f"raise RuntimeError({document.code(message) if message is not None else _said_before(node, document)})"
+    edits = (*_comments_above(node, message, document), document.replaced(node, text))
+    return Change(edits, False, f"`{document.code(node)}` became `{text}`")
 
 
-def _message(call: cst.BaseExpression, document: Document) -> str:
+def _message(call: cst.BaseExpression) -> cst.BaseExpression | None:
     arguments = call.args if isinstance(call, cst.Call) else ()
     value = arguments[0].value if arguments else None
-    return "" if value is None or isinstance(value, cst.Integer | cst.UnaryOperation) else document.code(value)
+    return None if isinstance(value, cst.Integer | cst.UnaryOperation) else value
+
+
+def _comments_above(node: cst.CSTNode, message: cst.CSTNode | None, document: Document) -> list[Edit]:
+    """What is said inside an exit is said above it, but for what goes along with its message."""
+    going_along = {id(part) for part in document.nodes(message)} if message is not None else set()
+    inner = (part for part in document.nodes(node) if isinstance(part, cst.Comment) and id(part) not in going_along)
+    said = [part.value for part in inner]
+    start = document.span(node).start
+    line = document.line_start(start)
+    indent = document.text[line:start]
+    if said and indent.strip():
+        raise NotFixable("it says something in the middle of a line")
+    return [document.inserted(line, "".join(f"{indent}{one}{document.newline}" for one in said))] if said else []
 
 
 def _said_before(node: cst.CSTNode, document: Document) -> str:

@@ -126,5 +126,9 @@ def open_resource_on_dataset(module: Module, model: Model) -> Iterator[Finding]:
         attributes = {item.held.holding.attributes[-1] for item in items if item.held.holding.attributes}
         message = f"{found.what} {found.reason}: open it in the worker, when it is first used"
         way = model.steps(found.held.way, found.held.place)
-        repair = model.repair("opened_per_process", found.node, found.module, attributes=" ".join(sorted(attributes)))
+        notes = {
+            "attributes": " ".join(sorted(attributes)),
+            **({"inherited": "close"} if found.opener.opens_once else {}),
+        }
+        repair = model.repair("opened_per_process", found.node, found.module, **notes)
         yield model.finding("TMP303", message, found.node, found.module, way, repair=repair)

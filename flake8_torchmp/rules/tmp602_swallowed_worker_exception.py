@@ -73,10 +73,12 @@ if __name__ == "__main__":
 
 ## What it does not see
 - Handlers that leave any trace are taken to be meant: one that raises, logs, prints, appends, counts, uses the
-  exception, returns None or a bool to who can tell by it, sets a flag, waits, or tries another way with the same input.
-- Handlers that put anything else in the place: a text, the value itself, another attribute, another index (TMP904).
-- Lookups by a variable, `items = bought[user]`: what has no entry gets the default. In helpers likewise a single call
-  that reads no file, such as a metric that is not defined for all input.
+  exception, returns None or a bool to who can tell by it, sets a flag, waits (unless a blank comes after the last try),
+  or tries another way with the same input.
+- Handlers that put anything else in the place: a text, the value itself, an attribute that is not always blank, another
+  index (TMP904).
+- Lookups by a variable, `items = bought[user]`: what has no entry gets the default. In helpers likewise a number for a
+  single call that reads no file, such as a metric that is not defined for all input.
 - Notes, locks, addresses, ranks and the environment, whose failure is no sample's.
 - Exceptions that are too broad but not everything, such as OSError.
 - What the ranks of a distributed program catch: a rank is the program itself.

@@ -29,7 +29,7 @@ SAFE = {
         'process = mp.get_context("spawn").Process(target=work)\n'
     ),
     "def run():\n    mp.Lock(\n        # by spawn\n        ctx=mp.get_context('spawn'),\n    )\n": (
-        "def run():\n    mp.get_context('spawn').Lock()\n"
+        "def run():\n    mp.get_context('spawn').Lock(\n        # by spawn\n    )\n"
     ),
     'executor = ProcessPoolExecutor(2, mp_context="spawn")  # é\n': (
         'executor = ProcessPoolExecutor(2, mp_context=mp.get_context("spawn"))  # é\n'

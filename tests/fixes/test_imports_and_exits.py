@@ -90,6 +90,10 @@ def main():
         ('sys.exit("no half")', 'raise RuntimeError("no half")'),
         ("os._exit(3)", 'raise RuntimeError("half: exit code 3")'),
         ("raise SystemExit(f'{number}')", "raise RuntimeError(f'{number}')"),
+        (
+            "sys.exit(  # bad\n            -1  # status\n        )",
+            '# bad\n        # status\n        raise RuntimeError("half: exit code -1")',
+        ),
         ("quit()", 'raise RuntimeError("half: the worker stopped")'),
         ("raise SystemExit", 'raise RuntimeError("half: the worker stopped")'),
         (

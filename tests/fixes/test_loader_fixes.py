@@ -92,8 +92,11 @@ DROPPED = {
     "DataLoader(\n    [1],\n    timeout=(30),\n    batch_size=2,  # b\n)\n": (
         "DataLoader(\n    [1],\n    batch_size=2,  # b\n)\n"
     ),
-    "DataLoader(\n    [1],\n    persistent_workers=True,  # c\n)\n": "DataLoader(\n    [1],\n)\n",
-    "DataLoader(\n    [1],\n    # d\n    # e\n    persistent_workers=True\n)\n": "DataLoader(\n    [1],\n)\n",
+    "DataLoader(\n    [1],\n    persistent_workers=True,  # c\n)\n": "DataLoader(\n    [1],\n    # c\n)\n",
+    "DataLoader(\n    [1],\n    persistent_workers=True,  # type: ignore\n)\n": "DataLoader(\n    [1],\n)\n",
+    "DataLoader(\n    [1],\n    # d\n    # e\n    persistent_workers=True\n)\n": (
+        "DataLoader(\n    [1],\n    # d\n    # e\n)\n"
+    ),
     "DataLoader(\n    [1],\n    # f\n    timeout=3,\n    batch_size=2,\n)\n": (
         "DataLoader(\n    [1],\n    # f\n    batch_size=2,\n)\n"
     ),
@@ -105,7 +108,9 @@ DROPPED = {
 
 
 OPTIONS_OF_ALL = {
-    "OPTIONS = dict(\n    batch_size=2,\n    timeout=4,  # seconds\n)\n": "OPTIONS = dict(\n    batch_size=2,\n)\n",
+    "OPTIONS = dict(\n    batch_size=2,\n    timeout=4,  # seconds\n)\n": (
+        "OPTIONS = dict(\n    batch_size=2,\n    # seconds\n)\n"
+    ),
     'OPTIONS = {"num_workers": 0, "timeout": 3}\n': 'OPTIONS = {"num_workers": 0}\n',
     'OPTIONS = {"num_workers": 0, "timeout": 3, "prefetch_factor": 2}\n': 'OPTIONS = {"num_workers": 0}\n',
     'OPTIONS = {"timeout": 3, "prefetch_factor": 2, "num_workers": 0}\n': 'OPTIONS = {"num_workers": 0}\n',
@@ -224,3 +229,24 @@ def test_shared_option_is_set_for_one_loader(given: str) -> None:
 def test_shared_option_is_left(given: str) -> None:
     text = SHARED.format(given=given)
     assert mended_text(text, unsafe=True) == text
+
+
+OWN_COUNTS = {
+    '{"num_workers": workers, "prefetch_factor": 4}': (
+        '{"num_workers": workers, "prefetch_factor": 4 if workers > 0 else None}'
+    ),
+    "dict(\n        num_workers=a.n,\n        # kept\n        persistent_workers=True,  # always\n    )": (
+        "dict(\n        num_workers=a.n,\n        # kept\n        persistent_workers=a.n > 0,  # always\n    )"
+    ),
+}
+
+
+@pytest.mark.parametrize("options", OWN_COUNTS)
+def test_option_of_a_dict_depends_on_its_count(options: str) -> None:
+    text = f"{LOADER}from types import SimpleNamespace\na = SimpleNamespace(n=0)\n\n\ndef make(data, workers=0):\n"
+    text += '    options = {}\n    options["shuffle"] = True\n    return DataLoader(data, **options)\n\n\n'
+    text += "def other():\n    options = 3\n\n\nmake([1])\n"
+    text = text.replace("options = {}", "options = {given}")
+    after = mended_text(text.replace("{given}", options), unsafe=True)
+    assert after == text.replace("{given}", OWN_COUNTS[options])
+    assert mended_text(after, unsafe=True) == after

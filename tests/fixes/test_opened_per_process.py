@@ -228,7 +228,7 @@ def test_its_own_pickling(left_out: str) -> None:
     after = f"""{HEAD}    def __init__(self, path):
         self.path = path
 {PROPERTY.format(name="data", bare="data", call="h5py.File(self.path)")}"""
-    after += PICKLED.format(left_out=LEFT_OUT[left_out], restored="") + REST
+    after += PICKLED.format(left_out=LEFT_OUT[left_out], restored="        # open it\n") + REST
     assert fixed(before) == after
 
 
@@ -468,3 +468,118 @@ def test_a_stack_is_left() -> None:
         self.data = stack.enter_context(h5py.File(path))
 {REST}"""
     assert fixed(text) == text
+
+
+KEPT = """
+    @property
+    def {name}(self):
+        if self.__dict__.get("_opened_{name}_by") != os.getpid():
+            self._opened_{name} = {call}
+            self._opened_{name}_by = os.getpid()
+        return self._opened_{name}
+"""
+CLOSING = """\
+            if self.__dict__.get("{kept}") is not None:
+                self.{kept}.close()  # inherited by a fork
+"""
+
+
+def test_a_cursor_keeps_its_place() -> None:
+    head = HEAD.replace("import h5py", "import sqlite3")
+    before = f"""{head}    def __init__(self, path):
+        self.db = sqlite3.connect(path)
+        self.data = self.db.cursor()  # one
+{REST}"""
+    after = f"""{head}    def __init__(self, path):
+        self._db_path = path
+{PROPERTY.format(name="db", bare="db", call="sqlite3.connect(self._db_path)")}"""
+    after += KEPT.format(name="data", call="self.db.cursor()  # one") + STATE.format() + REST
+    assert fixed(before) == after
+
+
+def test_a_cursor_is_left_out_of_the_state() -> None:
+    head = HEAD.replace("import h5py", "import sqlite3")
+    state = """
+    def __getstate__(self):
+        state = self.__dict__.copy()
+        del state["db"]
+        return state
+"""
+    before = f"""{head}    def __init__(self, path):
+        self.path = path
+        self.db = sqlite3.connect(path)
+        self.data = self.db.cursor()
+{state}{REST}"""
+    after = fixed(before)
+    assert 'state.pop("_opened_db", None)' in after and 'state.pop("_opened_data", None)' in after
+    assert KEPT.format(name="data", call="self.db.cursor()") in after
+
+
+def test_lmdb_is_closed_before_a_fork_opens_its_own() -> None:
+    head = HEAD.replace("import h5py", "import lmdb")
+    before = f"""{head}    def __init__(self, path):
+        self.path = path
+        self.data = lmdb.open(path)
+{REST}"""
+    opened = PROPERTY.format(name="data", bare="data", call="lmdb.open(self.path)").replace(
+        "            self._opened_data = ", CLOSING.format(kept="_opened_data") + "            self._opened_data = "
+    )
+    after = f"""{head}    def __init__(self, path):
+        self.path = path
+{opened}{STATE.format()}{REST}"""
+    assert fixed(before) == after
+
+
+def test_lmdb_on_first_use_is_closed_before_a_fork_opens_its_own() -> None:
+    head = HEAD.replace("import h5py", "import lmdb")
+    before = f"""{head}    def __init__(self, path):
+        self.path = path
+        self.data = None
+        self.count = self.opened().stat()["entries"]
+
+    def opened(self):
+        if self.data is None:
+            # read
+            self.data = lmdb.open(self.path)
+        return self.data
+{REST}"""
+    after = fixed(before)
+    assert (
+        f"""            # read
+{CLOSING.format(kept="data")}            self.data = lmdb.open(self.path)
+            self._data_opened_by = os.getpid()
+"""
+        in after
+    )
+
+
+def test_a_comment_on_a_field_stays() -> None:
+    before = f"""{HEAD}    data: h5py.File  # set below
+
+    def __init__(self, path):
+        self.data = h5py.File(path)
+{REST}"""
+    after = fixed(before)
+    assert "class Features(Dataset):\n    # set below\n\n    def __init__(self, path):" in after
+
+
+def test_a_cursor_made_of_what_is_opened_anew() -> None:
+    head = HEAD.replace("import h5py", "import sqlite3")
+    state = """
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        # again
+        self.db = sqlite3.connect(self.path)
+        self.data = self.db.cursor()
+
+    def __getstate__(self):
+        return {**self.__dict__, "db": None, "data": None}
+"""
+    before = f"""{head}    def __init__(self, path):
+        self.path = path
+        self.db = sqlite3.connect(path)
+        self.data = self.db.cursor()
+{state}{REST}"""
+    after = fixed(before)
+    assert "    def __setstate__(self, state):\n        self.__dict__.update(state)\n        # again\n\n" in after
+    assert all(f'"_opened_{name}": None' in after for name in ("db", "db_by", "data", "data_by"))
