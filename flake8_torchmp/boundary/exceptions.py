@@ -103,13 +103,15 @@ class Exceptions:
         if len(found) != 1 or _sets_args(init):
             return None
         call = found[0]
+        base = self._next_init(cls, init, call)
+        if base is not None:
+            return self._handed_on(cls, base)
         given = list(call.args)
         if given and dotted(given[0]) == receiver:
             given = given[1:]
         if any(isinstance(item, ast.Starred) for item in given) or call.keywords:
             return None
-        base = self._next_init(cls, init, call)
-        return self._handed_on(cls, base) if base is not None else len(given)
+        return len(given)
 
     def _next_init(self, cls: Class, init: Function, call: ast.Call) -> Function | None:
         """The `__init__` of the project that another one's call of `super()` or of a base by its name runs."""

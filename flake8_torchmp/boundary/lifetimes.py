@@ -95,7 +95,7 @@ class Lifetimes:
     def _may_open(self, scope: Scope, cls: Class) -> bool:
         trial: Kept = {}
         _Run(self, cls, trial).scope(scope)
-        return any(isinstance(store.value, ast.Call) for stores in trial.values() for store in stores)
+        return any(_is_made_in(store.value, scope) for stores in trial.values() for store in stores)
 
     def _is_used_in_parent(self, name: str, cls: Class) -> bool:
         """Whether code that does not run in workers, and is not of the class, calls or reads a method."""
@@ -546,6 +546,13 @@ def _asks_for_process(scope: Scope) -> bool:
 
 def _mentions(nodes: Iterable[ast.AST], attributes: set[str]) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr in attributes for node in nodes)
+
+
+def _is_made_in(value: ast.expr | None, method: Scope) -> bool:
+    """Whether a call in a method makes a value, also under a name: `job = Process(…); self.jobs.append(job)`."""
+    if not isinstance(value, ast.Name):
+        return isinstance(value, ast.Call)
+    return any(isinstance(binding.value, ast.Call) for binding in method.bindings.get(value.id, ()))
 
 
 def _is_empty(value: ast.expr) -> bool:
