@@ -171,6 +171,7 @@ class Lifetimes:
     def runs_behind(self, method: Scope, depth: int = 3) -> bool:
         """Whether a method is only handed over to workers, and called by methods of its class that are."""
         codebase = self.evaluator.codebase
+        runs_when_read = is_property(method.node)
         owner, name = method.enclosing_class(), method.name
         found = False
         for path in codebase.mentioning(name, method.module.path) if owner is not None else ():
@@ -179,9 +180,11 @@ class Lifetimes:
                 assert module is not None
                 found = True
                 around = module.scope_of(node).enclosing_function()
-                if around is method or self._handed_over([node], module):
+                if around is method:
                     continue
-                if self._is_left_to_workers(node, name, module):
+                if not runs_when_read and (
+                    self._handed_over([node], module) or self._is_left_to_workers(node, name, module)
+                ):
                     continue
                 is_own = around is not None and around.enclosing_class() is owner
                 if not is_own or depth == 0 or around is None or not self.runs_behind(around, depth - 1):
