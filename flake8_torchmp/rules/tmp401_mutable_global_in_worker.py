@@ -121,7 +121,6 @@ from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.messages import only_decides_on_messages, only_draws
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.mutations import Mutation
-from flake8_torchmp.boundary.sides import is_left_to_parent
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
@@ -149,8 +148,6 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             if not _is_state(node, variable, model) or model.state.is_changed_by_read(node, worker.scope.module):
                 continue
             if model.workers.is_of_program(worker, module) or only_decides_on_messages(node):
-                continue
-            if is_left_to_parent(node, worker):
                 continue
             changes = model.state.seen_by(node, worker.scope.module, variable)
             mutation = _changed_in_parent(changes, here, model)
