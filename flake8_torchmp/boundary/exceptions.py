@@ -11,14 +11,14 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments, Parameter, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name
+from flake8_torchmp.semantics.nodes import body_nodes, dotted, last_name
 from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import Class, Function, Instance
 
+from .escapes import Escapes
 from .workers import WorkerFunction, Workers
 
 LOADER_KINDS = frozenset(("dataset", "collate"))
-DEEPEST = 4
 PICKLING = ("__reduce__", "__reduce_ex__", "__getnewargs__", "__getnewargs_ex__", "__new__")
 
 
@@ -36,9 +36,9 @@ class LostException(NamedTuple):
 
 class Exceptions:
     def __init__(self, evaluator: Evaluator, outline: Evaluator, workers: Workers) -> None:
-        self.evaluator = evaluator
         self.outline = outline
         self.workers = workers
+        self.escapes = Escapes(evaluator, outline, workers)
 
     def lost(self, module: Module) -> Iterator[LostException]:
         """The exceptions of the project that worker code raises and that cannot be made anew in the parent."""
@@ -52,7 +52,7 @@ class Exceptions:
                     continue
                 if roots is None:
                     roots = {root.function.scope.place for root in self.workers.roots(module)}
-                if not self._is_caught(raised, worker.scope, cls, roots, 0):
+                if not self.escapes.is_caught(raised, worker.scope, cls, roots):
                     init = self._init(cls)
                     yield LostException(cls, init, raised, worker, worker.kind in LOADER_KINDS, _keeps_given(init))
 
@@ -103,13 +103,15 @@ class Exceptions:
         if len(found) != 1 or _sets_args(init):
             return None
         call = found[0]
+        base = self._next_init(cls, init, call)
+        if base is not None:
+            return self._handed_on(cls, base)
         given = list(call.args)
         if given and dotted(given[0]) == receiver:
             given = given[1:]
         if any(isinstance(item, ast.Starred) for item in given) or call.keywords:
             return None
-        base = self._next_init(cls, init, call)
-        return self._handed_on(cls, base) if base is not None else len(given)
+        return len(given)
 
     def _next_init(self, cls: Class, init: Function, call: ast.Call) -> Function | None:
         """The `__init__` of the project that another one's call of `super()` or of a base by its name runs."""
@@ -126,32 +128,6 @@ class Exceptions:
                     return Function(item.scope.module.scopes[method[-1]], classes.class_frame(self.outline, item))
             seen = seen or item.scope is init.scope.parent
         return None
-
-    def _is_caught(self, node: ast.AST, scope: Scope, cls: Class, roots: set[Place], depth: int) -> bool:
-        """Whether a handler takes an exception before it leaves the worker, on all ways that the project shows."""
-        if self._has_handler(node, cls):
-            return True
-        if scope.place in roots or depth > DEEPEST:
-            return False
-        calls = [arguments.call for arguments, _ in self.evaluator.callers.of(scope)]
-        outer = [(call, around) for call in calls if (around := _function_around(call)) is not None]
-        return bool(outer) and all(self._is_caught(call, around, cls, roots, depth + 1) for call, around in outer)
-
-    def _has_handler(self, node: ast.AST, cls: Class) -> bool:
-        names = {"", "Exception", "BaseException"}
-        for item in self.outline.mro(cls):
-            names.add(item.scope.name if isinstance(item, Class) else getattr(item, "name", "").rpartition(".")[2])
-        child: ast.AST = node
-        for outer in ancestors(node):
-            if isinstance(outer, FUNCTIONS):
-                return False
-            if isinstance(outer, ast.Try) and any(child is item for item in outer.body):
-                for handler in outer.handlers:
-                    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-                    if {last_name(kind) if kind is not None else "" for kind in kinds} & names:
-                        return not any(isinstance(n, ast.Raise) and n.exc is None for n in ast.walk(handler))
-            child = outer
-        return False
 
 
 def _inits_called(init: Function) -> list[ast.Call]:
@@ -186,8 +162,3 @@ def _fits(known: list[Parameter], count: int) -> bool:
     if count > len(positional) and not any(p.kind == "rest" for p in known):
         return False
     return all(p.default is not None for p in positional[count:])
-
-
-def _function_around(node: ast.AST) -> Scope | None:
-    scope: Scope | None = getattr(node, "_torchmp_scope", None)
-    return scope.enclosing_function() if scope is not None else None

@@ -119,11 +119,12 @@ class ImportTime:
 
 
 def _modules_named(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """What an import may load: `from package import part` the package, or its part."""
+    """What an import may load: `from package import part` the package, or its part; packages around it first."""
     names = [alias.name for alias in node.names]
-    if isinstance(node, ast.Import):
-        return names
-    return [node.module or "", *(f"{node.module}.{name}" if node.module else name for name in names)]
+    if isinstance(node, ast.ImportFrom):
+        names = [node.module or "", *(f"{node.module}.{name}" if node.module else name for name in names)]
+    around = {name[:end]: None for name in names for end, letter in enumerate(name) if letter == "."}
+    return [*around, *names]
 
 
 def _runs(reference: ast.AST, function: Scope) -> bool:

@@ -12,13 +12,13 @@ from flake8_torchmp.semantics.calls import Frame, has_receiver, is_cached_proper
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, is_called, last_name, position, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, is_called, up
 from flake8_torchmp.semantics.scopes import Change, Place, Scope
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Unknown
 
 from . import apis
-from .datasets import LOOKING, stays_in_its_function
-from .ecosystem import has_no_workers
+from .datasets import stays_in_its_function
+from .handing_order import HandingOrder
 from .import_time import has_tests
 from .openers import CLOSERS
 from .workers import Workers
@@ -49,6 +49,7 @@ class Lifetimes:
         self.evaluator = evaluator
         self.outline = outline
         self.workers = workers
+        self.order = HandingOrder(evaluator, workers.crossings)
         self.forget()
 
     def forget(self) -> None:
@@ -95,7 +96,7 @@ class Lifetimes:
     def _may_open(self, scope: Scope, cls: Class) -> bool:
         trial: Kept = {}
         _Run(self, cls, trial).scope(scope)
-        return any(isinstance(store.value, ast.Call) for stores in trial.values() for store in stores)
+        return any(_is_made_in(store.value, scope) for stores in trial.values() for store in stores)
 
     def _is_used_in_parent(self, name: str, cls: Class) -> bool:
         """Whether code that does not run in workers, and is not of the class, calls or reads a method."""
@@ -109,7 +110,7 @@ class Lifetimes:
                 around = module.scope_of(node).enclosing_function()
                 if around is not None and (around.name in _AT_THE_END or _is_method_of(around, cls, self.outline)):
                     continue
-                if name != "__enter__" and self._comes_after_loader(node, module, around, dotted(base)):
+                if name != "__enter__" and self.order.comes_after(node, module, around, dotted(base)):
                     continue
                 if self._is_left_to_workers(node, name, module):
                     continue
@@ -171,6 +172,7 @@ class Lifetimes:
     def runs_behind(self, method: Scope, depth: int = 3) -> bool:
         """Whether a method is only handed over to workers, and called by methods of its class that are."""
         codebase = self.evaluator.codebase
+        runs_when_read = is_property(method.node)
         owner, name = method.enclosing_class(), method.name
         found = False
         for path in codebase.mentioning(name, method.module.path) if owner is not None else ():
@@ -179,9 +181,11 @@ class Lifetimes:
                 assert module is not None
                 found = True
                 around = module.scope_of(node).enclosing_function()
-                if around is method or self._handed_over([node], module):
+                if around is method:
                     continue
-                if self._is_left_to_workers(node, name, module):
+                if not runs_when_read and (
+                    self._handed_over([node], module) or self._is_left_to_workers(node, name, module)
+                ):
                     continue
                 is_own = around is not None and around.enclosing_class() is owner
                 if not is_own or depth == 0 or around is None or not self.runs_behind(around, depth - 1):
@@ -234,37 +238,12 @@ class Lifetimes:
                         and use.value is read
                         and isinstance(use.ctx, ast.Load)
                         and around is module.scope_of(arguments.call).enclosing_function()
-                        and not self._comes_after_loader(use, module, around, name)
-                        and not self._stays_in_parent(name, module, around)
+                        and not self.order.comes_after(use, module, around, name)
+                        and not self.order.stays_in_parent(name, module, around)
                         and not stays_in_its_function(read, module)
                     ):
                         return True
         return False
-
-    def _comes_after_loader(self, node: ast.AST, module: Module, around: Scope | None, name: str) -> bool:
-        """Whether the workers that get an object have started by then: it stands behind the loader of its function."""
-        calls = _loaders_in(module, around)
-        own = [call for call in calls if _names(call, name)]
-        return bool(calls) and all(position(call) < position(node) for call in own or calls)
-
-    def _stays_in_parent(self, name: str, module: Module, around: Scope | None) -> bool:
-        """Whether all that an object is given to in its function is loaders without workers."""
-        own = [call for call in _loaders_in(module, around) if _names(call, name)]
-        for read in module.read.get(name, ()):
-            holder = up(read)
-            if isinstance(holder, ast.keyword):
-                holder = up(holder)
-            if (
-                isinstance(holder, ast.Call)
-                and module.scope_of(read).enclosing_function() is around
-                and last_name(holder.func) not in LOOKING
-                and not any(holder is part for call in own for part in ast.walk(call))
-            ):
-                return False
-        frames = [(call, self.evaluator.frame_at(call, module)) for call in own]
-        return bool(own) and all(
-            has_no_workers(self.evaluator, self.evaluator.arguments(call, frame)) for call, frame in frames
-        )
 
     def change_at(self, module: Module, receiver: str) -> dict[int, Change]:
         key = (module.path, receiver)
@@ -494,22 +473,9 @@ _BEHIND = frozenset(
 """Methods that run in workers, or when all is over."""
 
 
-def _loaders_in(module: Module, around: Scope | None) -> list[ast.Call]:
-    return [
-        call
-        for called in module.names_of("DataLoader")
-        for call in module.calls.get(called, ())
-        if module.scope_of(call).enclosing_function() is around
-    ]
-
-
 def _owner(call: ast.Call) -> str:
     """`journal` of `journal.write(text)`."""
     return dotted(call.func.value) if isinstance(call.func, ast.Attribute) else ""
-
-
-def _names(call: ast.Call, name: str) -> bool:
-    return any(dotted(part) == name for part in ast.walk(call))
 
 
 def _uses(name: str, module: Module) -> Iterator[tuple[ast.AST, ast.expr]]:
@@ -546,6 +512,13 @@ def _asks_for_process(scope: Scope) -> bool:
 
 def _mentions(nodes: Iterable[ast.AST], attributes: set[str]) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr in attributes for node in nodes)
+
+
+def _is_made_in(value: ast.expr | None, method: Scope) -> bool:
+    """Whether a call in a method makes a value, also under a name: `job = Process(…); self.jobs.append(job)`."""
+    if not isinstance(value, ast.Name):
+        return isinstance(value, ast.Call)
+    return any(isinstance(binding.value, ast.Call) for binding in method.bindings.get(value.id, ()))
 
 
 def _is_empty(value: ast.expr) -> bool:

@@ -32,6 +32,7 @@ from .datasets import Datasets, stays_in_its_function
 from .guards import is_guarded
 from .methods import mp_name
 from .mutations import CHANGING
+from .sides import is_left_to_parent
 from .state import State
 from .workers import WorkerFunction, Workers
 
@@ -109,7 +110,8 @@ class ObjectState:
             is_bound = change.kind == "attribute" and isinstance(change.target, ast.Name)
             is_property = classes.find_method(self.outline, receiver.cls, attribute) is not None
             is_copied = is_copied or (is_bound and not is_property and _is_number(change.value))
-            if is_copied and not self._is_done_once(change, worker.scope, receiver.cls):
+            is_lost = is_copied and not is_left_to_parent(change.node, worker)
+            if is_lost and not self._is_done_once(change, worker.scope, receiver.cls):
                 for read, module in self.reads_in_parent(receiver.cls, attribute):
                     if is_bound or not (
                         _asks_for_none(read) or self._asks_for_length(read, change, receiver, attribute)

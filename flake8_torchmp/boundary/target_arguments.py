@@ -29,6 +29,7 @@ from flake8_torchmp.semantics.values import (
 
 from .apis import PRIMITIVES
 from .crossings import Call, Crossings
+from .ecosystem import same_network
 from .methods import mp_name
 
 KEEPING = frozenset("staticmethod classmethod no_grad inference_mode enable_grad record".split())
@@ -47,10 +48,22 @@ PATHS = frozenset(f"os.path.{name}" for name in "abspath basename dirname expand
 NAMESPACES = frozenset(
     "argparse.Namespace argparse.ArgumentParser().parse_args types.SimpleNamespace torch.device".split()
 )
+NUMBERS = frozenset(
+    "builtins.int builtins.float builtins.bool builtins.len builtins.round builtins.abs os.cpu_count os.getpid "
+    "torch.cuda.device_count torch.distributed.get_world_size torch.distributed.get_rank".split()
+)
+LAYERS = ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
+"""Those of torch.nn that can be spread out."""
 NO_ITERABLES = frozenset(
     "object abc.ABC typing.Generic typing.Protocol torch.nn.Module torch.nn.modules.Module".split()
 )
 """Classes whose objects cannot be spread out, unless a class that derives from them says how."""
+
+
+def _is_layer(value: Result) -> bool:
+    """`torch.nn.Linear(2, 1)`"""
+    module, _, name = value.name.rpartition(".")
+    return module == "torch.nn" and name[:1].isupper() and name not in LAYERS
 
 
 class BadArguments(NamedTuple):
@@ -156,7 +169,11 @@ class TargetArguments:
             known = NO_ITERABLES.issuperset(classes.library_bases(self.evaluator, value.cls))
             return known and not any(classes.find_method(self.evaluator, value.cls, name) for name in methods)
         if isinstance(value, Result):
-            return value.name in PATHS | NAMESPACES or mp_name(value.callee) in PRIMITIVES - {"Array"}
+            network, name = same_network(self.evaluator, value), mp_name(value.callee)
+            if network is not None:
+                return self._is_single(network)
+            is_known = value.name in PATHS | NAMESPACES | NUMBERS or _is_layer(value)
+            return is_known or name == "cpu_count" or name in PRIMITIVES - {"Array"}
         return isinstance(value, Text | Function | Class | Method | Partial | ModuleValue)
 
     def _is_mapping(self, value: Value) -> bool:

@@ -73,6 +73,7 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.guards import is_guarded
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.sides import is_left_to_parent
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.flow import caught_around
@@ -94,6 +95,7 @@ def guarded_global_read_in_worker(module: Module, model: Model) -> Iterator[Find
                 and not _is_tested(variable, worker)
                 and "NameError" not in caught_around(node)
                 and not is_guarded(model.evaluator, node, worker.scope.module)
+                and not is_left_to_parent(node, worker)
             ):
                 message = (
                     f"{variable.name} is bound only under the main guard, so {worker.scope.name}() finds no such name "

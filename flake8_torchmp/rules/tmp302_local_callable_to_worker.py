@@ -115,6 +115,7 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.made_classes import class_maker, may_be_found
 from flake8_torchmp.boundary.model import HandedOver, Model
 from flake8_torchmp.findings import Finding, Repair
+from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Result
 
@@ -132,7 +133,8 @@ def _judge(handed: HandedOver, model: Model) -> Iterator[Finding]:
     value = handed.value
     if isinstance(value, Function) and not value.is_lambda:
         if value.decorated_by is not None:
-            yield _hidden(handed, value, model)
+            if not _pickles_itself(value.decorated_by, model):
+                yield _hidden(handed, value, model)
         elif value.is_local and not _is_method(value) and not _is_renamed(value):
             name = f"function {value.scope.name} is local to {_owner(value)}"
             yield _finding(handed, value, name, "define it at module level", model)
@@ -150,6 +152,13 @@ def _judge(handed: HandedOver, model: Model) -> Iterator[Finding]:
     elif isinstance(value, Method) and isinstance(value.receiver, Class) and value.receiver.is_local:
         name = f"class {value.receiver.scope.name} is local to {_owner(value.receiver)}"
         yield _finding(handed, value.receiver, name, "define it at module level", model)
+
+
+def _pickles_itself(decorator: Function | Class | Result, model: Model) -> bool:
+    """Whether the object around a function says what it is pickled as, which may be where it is found."""
+    return isinstance(decorator, Class) and any(
+        classes.find_method(model.evaluator, decorator, name) for name in ("__reduce__", "__reduce_ex__")
+    )
 
 
 def _is_hidden(method: Function) -> bool:

@@ -63,10 +63,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from flake8_torchmp.boundary.guards import is_guarded
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.samples import frames_of_given
+from flake8_torchmp.boundary.sides import is_left_to_parent
 from flake8_torchmp.boundary.starts import Start
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding
@@ -112,7 +114,13 @@ def _starts(worker: WorkerFunction, model: Model) -> Iterator[Start]:
         start = next((start for frame in inner if (start := model.starts.of_one(node, frame)) is not None), None)
         if start is None or (start.loader is not None and not _is_of_worker(node, start, worker, model)):
             continue
-        if not _is_considered(node, scope.module, model) and not any(outer in said for outer in ancestors(start.node)):
+        if (
+            is_left_to_parent(node, worker)
+            or _is_considered(node, scope.module, model)
+            or _counts_its_side(start, model)
+        ):
+            continue
+        if not any(outer in said for outer in ancestors(start.node)):
             said.add(start.node)  # `next(iter(loader))` is one start
             yield start
 
@@ -145,9 +153,39 @@ def _is_considered(node: ast.AST, module: Module, model: Model) -> bool:
     if not {"", "AssertionError", "Exception"}.isdisjoint(caught_around(node)):
         return True
     return is_guarded(model.evaluator, node, module) or any(
-        _asks_how_many(condition.test) or any(last_name(part) in ASKING for part in ast.walk(condition.test))
+        _asks_how_many(condition.test) or _asks_for_side(condition.test, module, model)
         for condition in conditions(node)
     )
+
+
+def _counts_its_side(start: Start, model: Model) -> bool:
+    """`DataLoader(data, num_workers=0 if current_process().daemon else 2)`"""
+    made = start.loader.arguments if start.loader is not None else None
+    count = made.keywords.get("num_workers") if made is not None else None
+    return (
+        count is not None and isinstance(count.node, ast.expr) and _asks_for_side(count.node, count.frame.module, model)
+    )
+
+
+def _asks_for_side(node: ast.expr, module: Module, model: Model, depth: int = 2) -> bool:
+    """Whether an expression asks in which process it is, by a variable or a function of the module too."""
+    for part in ast.walk(node):
+        if last_name(part) in ASKING:
+            return True
+        if not isinstance(part, ast.Name) or depth == 0:
+            continue
+        scope = model.evaluator.scope_binding(part.id, module.scope_of(part))
+        for binding in scope.bindings[part.id] if scope is not None else ():
+            returned = module.scopes[binding.node].returns if binding.kind == "def" else ()
+            told = [binding.value, *(statement.value for statement in returned)]
+            if any(_is_answer(value) and _asks_for_side(value, module, model, depth - 1) for value in told):
+                return True
+    return False
+
+
+def _is_answer(value: ast.expr | None) -> TypeGuard[ast.expr]:
+    """Not the worker's info itself, by which samples are shared out as well."""
+    return value is not None and not (isinstance(value, ast.Call) and last_name(value.func) == "get_worker_info")
 
 
 def _asks_how_many(test: ast.expr) -> bool:

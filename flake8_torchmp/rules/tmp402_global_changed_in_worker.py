@@ -97,6 +97,7 @@ from itertools import chain
 from flake8_torchmp.boundary.class_state import changed_through_objects
 from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.sides import is_left_to_parent
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
@@ -110,7 +111,7 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     lost: dict[str, list[Finding]] = {}
     for worker in model.workers.of(module):
         found = chain(model.state.changed_by(worker.scope), changed_through_objects(worker.scope, model.state))
-        changed = [item for item in found if _is_state(*item, model)]
+        changed = [item for item in found if _is_state(*item, model) and not is_left_to_parent(item[0], worker)]
         read = [item for item in model.state.names.read_by(worker.scope) if model.state.is_primitive(item[1])]
         if not (changed or read):
             continue

@@ -74,6 +74,7 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary import samples
 from flake8_torchmp.boundary.devices import counts_without_cuda, cuda_uses
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.sides import is_left_to_parent
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
@@ -107,7 +108,8 @@ def cuda_in_worker(module: Module, model: Model) -> Iterator[Finding]:
 
 def _uses(worker: WorkerFunction, model: Model) -> list[tuple[ast.Call, Value | None]]:
     """The uses in one function, by the objects that loaders with workers are seen to be given."""
-    uses = list(cuda_uses(model.evaluator, worker.scope, model.workers.frame_of(worker)))
+    found = cuda_uses(model.evaluator, worker.scope, model.workers.frame_of(worker))
+    uses = [use for use in found if not is_left_to_parent(use[0], worker)]
     frames = samples.frames_of_given(model.loaders, worker) if uses else []
     known = {node for node, _ in uses}
     by_objects = (use for frame in frames for use in cuda_uses(model.evaluator, worker.scope, frame))

@@ -457,13 +457,19 @@ def _of_class(evaluator: Evaluator, base: Value, order: tuple[Value, ...], name:
                 for value in evaluator.bound(binding, frame):
                     yield from _bind(evaluator, base, value)
             return
-        if isinstance(item, External) and item.name not in EMPTY_BASES:
+        if isinstance(item, External) and item.name not in EMPTY_BASES and not _is_mixed_in(order, item, name):
             yield from _of_library(evaluator, base, item, name)
             return
     if isinstance(base, Class) and name == "__new__":
         yield External("builtins.object.__new__", base.node, base.scope.module)
     else:
         yield UNKNOWN
+
+
+def _is_mixed_in(order: tuple[Value, ...], base: Value, name: str) -> bool:
+    """Whether a class of the project behind a library's brings a name: `class Frames(Dataset, Configurable)`."""
+    later = order[order.index(base) + 1 :]
+    return any(isinstance(item, Class) and name in item.scope.bindings for item in later)
 
 
 def _of_library(evaluator: Evaluator, base: Value, item: External, name: str) -> Iterator[Value]:

@@ -77,6 +77,8 @@ class Callers:
             return
         if scope.name in IN_PLACE and scope.parent is not None and scope.parent.is_class:
             yield from self._operating(scope, scope.parent)
+        if scope.name == "__call__" and scope.parent is not None and scope.parent.is_class:
+            yield from self._calling(scope, scope.parent)
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return
         if is_property(scope.node):
@@ -127,6 +129,25 @@ class Callers:
                 receiver = self.receiver(load, scope, frame)
                 if receiver is not None:
                     yield self.evaluator.argument_lists.no_arguments(load, frame), receiver
+
+    def _calling(self, scope: Scope, owner: Scope) -> Iterator[tuple[Arguments, Value | None]]:
+        """`Parallel(2)(jobs)`, or the same by a variable that its function has for the object."""
+        for cls, made in self.constructions(owner):
+            method = classes.find_method(self.evaluator, cls, scope.name)
+            if method is None or method.scope is not scope:
+                continue
+            module, holder = made.frame.module, up(made.call)
+            calls = [holder] if isinstance(holder, ast.Call) and holder.func is made.call else []
+            target = holder.targets[0] if isinstance(holder, ast.Assign) and len(holder.targets) == 1 else None
+            if isinstance(target, ast.Name):
+                calls = [call for call in module.calls.get(target.id, ()) if self._is_named_by(call, target, module)]
+            for call in calls:
+                yield self.evaluator.arguments(call, self.evaluator.frame_at(call, module)), Instance(cls, made)
+
+    def _is_named_by(self, call: ast.Call, target: ast.Name, module: Module) -> bool:
+        """Whether a call is of the variable that an assignment binds."""
+        bound = self.evaluator.scope_binding(target.id, module.scope_of(call))
+        return isinstance(call.func, ast.Name) and bound is module.scope_of(target)
 
     def _operating(self, scope: Scope, owner: Scope) -> Iterator[tuple[Arguments, Value | None]]:
         """`pipeline += step`, which runs `__iadd__`."""
