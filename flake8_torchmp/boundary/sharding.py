@@ -28,7 +28,8 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis, random_sources
 from .loaders import Loaders
-from .worker_taint import Taint, asks_for_info
+from .worker_datasets import asks_for_info
+from .worker_taint import Taint
 from .workers import Workers
 
 DEEPEST = 4

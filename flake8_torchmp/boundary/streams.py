@@ -12,12 +12,20 @@ from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters, rece
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name
+from flake8_torchmp.semantics.nodes import (
+    COMPREHENSIONS,
+    ancestors,
+    body_nodes,
+    dotted,
+    last_name,
+    root_name,
+)
 from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import Class, External, Function, Instance, Result, Source, Unknown, Value
 
 from . import random_sources
 from .called_functions import ITERATION_METHODS
+from .made_generators import kept_as
 from .seeding import Seeds
 from .sharding import Sharding
 from .task_items import frames_of_tasks
@@ -62,7 +70,7 @@ class Streams:
                 value = self._generator(used, worker)
                 if value is None or not self._is_made_once(value, worker, user):
                     continue
-                name = last_name(used)
+                name = last_name(used) or kept_as(value.arguments.call).rpartition(".")[2]
                 if self._is_reseeded(name, scope.module) or self._is_reseeded_at_start(name, user):
                     continue
                 if self._is_for_order(worker) and not self._is_noise_in_part(node, worker):
@@ -79,7 +87,8 @@ class Streams:
         if worker.kind == "task" and (shared := self._shared_by_tasks(node, worker)) is not None:
             return shared
         if isinstance(node, ast.Attribute):
-            return self._given_to_objects(node, worker)
+            given = self._given_to_objects(node, worker)
+            return self._given_to_dataset(node, worker) if given is None and worker.kind not in TARGETS else given
         if not isinstance(node, ast.Name):
             return None
         if node.id in worker.scope.module.scope.bindings and node.id not in worker.scope.bindings:
@@ -105,6 +114,13 @@ class Streams:
             found.append(next(filter(None, map(_made, values)), None))
         is_one = len({id(made.arguments.call) if made is not None else 0 for made in found}) == 1
         return found[0] if is_one else None
+
+    def _given_to_dataset(self, node: ast.Attribute, worker: WorkerFunction) -> Result | None:
+        """The generator that a dataset, or what it keeps, is made with: `Crops(images, default_rng(seed))`."""
+        if not isinstance(worker.receiver, Instance) or root_name(node) != receiver_name(worker.scope):
+            return None
+        frame = self.evaluator.frame_in(worker.scope.module.scope_of(node), self.workers.frame_of(worker))
+        return next(filter(None, map(_made, self.evaluator.values(node, frame))), None)
 
     def _class_of_objects(self, worker: WorkerFunction) -> Class | None:
         """The class whose objects, one for each process or task, run a method in workers."""
@@ -191,7 +207,8 @@ class Streams:
                 return True
             for changes in list(other.changes.values()):
                 for change in changes:
-                    if change.kind == "attribute" and change.name == name and self._runs(change.node, other):
+                    is_set = change.name == name or (change.name == "state" and _is_part_of(name, change.target))
+                    if change.kind == "attribute" and is_set and self._runs(change.node, other):
                         return True
             for binding in other.scope.bindings.get(name, ()):
                 if self._runs(binding.node, other) and not _is_given(binding.value, other):
@@ -321,6 +338,11 @@ def _is_given(value: ast.expr | None, module: Module) -> bool:
     function = module.scope_of(value).enclosing_function() if isinstance(value, ast.Name) else None
     bound = function.bindings.get(value.id, ()) if function is not None and isinstance(value, ast.Name) else ()
     return bool(bound) and all(binding.kind == "parameter" for binding in bound)
+
+
+def _is_part_of(name: str, target: ast.expr) -> bool:
+    """`self.rng.bit_generator`, whose state is that of `rng`."""
+    return isinstance(target, ast.Attribute) and target.attr == "bit_generator" and last_name(target.value) == name
 
 
 def _reseedings(name: str, module: Module) -> Iterator[ast.Call]:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, TypeVar
 from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import has_receiver, is_property, receiver_name
 from flake8_torchmp.semantics.flow import Condition, conditions, facts, reaching
-from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name, position
+from flake8_torchmp.semantics.nodes import FUNCTIONS, alternatives, ancestors, last_name, position
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Value
 
 from . import random_sources
+from .worker_datasets import asks_for_info
 
 DEEPEST = 4
 MOST_ATTRIBUTES = 30
@@ -222,7 +222,7 @@ class Taint:
         values = self._bound(node) if isinstance(node, ast.Name) else []
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             values = self._stored(node)
-        chosen = [part for value in values for part in _alternatives(value)]
+        chosen = [part for value in values for part in alternatives(value)]
         return any(isinstance(value, ast.Call) and self._is_info(value) for value in chosen)
 
     def _bound(self, name: ast.Name) -> list[ast.expr]:
@@ -335,13 +335,6 @@ class Taint:
 _ASKING = ast.parse("get_worker_info().id", mode="eval").body
 
 
-def _alternatives(node: ast.expr) -> list[ast.expr]:
-    """`a` and `b` of `a or b` and of `a if c else b`."""
-    if isinstance(node, ast.BoolOp):
-        return node.values
-    return [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
-
-
 def _parts(node: ast.expr | None) -> list[ast.expr]:
     return list(node.elts) if isinstance(node, ast.Tuple) else [node] if node is not None else []
 
@@ -350,22 +343,3 @@ def _gives_info(scope: Scope) -> bool:
     """Whether a function does nothing but hand out the worker's info."""
     given = [statement.value for statement in scope.returns]
     return len(given) == 1 and isinstance(given[0], ast.Call) and asks_for_info(given[0], scope.module)
-
-
-def is_own_dataset(node: ast.expr, module: Module) -> bool:
-    """`get_worker_info().dataset`, or a variable that is nothing else: each worker's copy of the one of the parent."""
-    if isinstance(node, ast.Name):
-        bound = module.scope_of(node).bindings.get(node.id, ())
-        value = bound[0].value if len(bound) == 1 and bound[0].kind == "assign" else None
-        return value is not None and not isinstance(value, ast.Name) and is_own_dataset(value, module)
-    if not isinstance(node, ast.Attribute) or node.attr != "dataset":
-        return False
-    info: ast.expr | None = node.value
-    if isinstance(info, ast.Name):
-        bound = module.scope_of(node).bindings.get(info.id, ())
-        info = bound[0].value if len(bound) == 1 else None
-    return isinstance(info, ast.Call) and asks_for_info(info, module)
-
-
-def asks_for_info(call: ast.Call, module: Module) -> bool:
-    return last_name(call.func) in ("get_worker_info", *module.names_of("get_worker_info"))

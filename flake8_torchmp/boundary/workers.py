@@ -25,6 +25,7 @@ from .daemons import Daemons
 from .datasets import Datasets
 from .hanging import Hanging
 from .methods import StartMethods
+from .worker_datasets import methods_called
 
 if TYPE_CHECKING:
     from .global_names import Global
@@ -113,10 +114,12 @@ class Workers:
     def _reached(self, module: Module) -> Iterator[WorkerFunction]:
         seen: set[tuple[int, str, int, bool]] = set()
         followed: set[tuple[object, ...]] = set()
+        roots = list(self.roots(module))
         pending = [
             WorkerFunction(root.function.scope, root.kind, root.text, root.methods, root.is_daemon, root.receiver)
-            for root in self.roots(module)
+            for root in roots
         ]
+        loaders = {root.function.scope: root.call for root in roots if root.kind == "initializer"}
         targets = {current.scope for current in pending if current.kind in TARGETS}
         while pending and len(followed) < MOST_FUNCTIONS:
             current = pending.pop(0)
@@ -131,6 +134,9 @@ class Workers:
             called = self.called.of(current.scope, current.receiver, current.switches)
             if current.scope in targets:
                 called = [*called, *self._methods_of_arguments(current.scope)]
+            if current.scope in loaders:
+                crossings = self.crossings.of(module)
+                called = [*called, *methods_called(current.scope, loaders[current.scope], crossings, self.outline)]
             away = current.calls_away + 1
             pending += [
                 current._replace(scope=f.scope, receiver=receiver, switches=switches, calls_away=away)
