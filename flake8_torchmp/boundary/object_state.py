@@ -52,8 +52,8 @@ NUMBERS = frozenset(
     f"builtins.{name}" for name in "abs bool divmod float int len max min pow round sorted str sum".split()
 )
 """What makes a number, a text or a list of others: nothing that processes share."""
-LAYOUT = frozenset("shape dtype device ndim nbytes itemsize dim numel element_size is_shared stride".split())
-"""What an array or tensor tells of itself, whatever it holds."""
+LAYOUT = frozenset("shape dtype device ndim nbytes itemsize dim numel element_size is_shared stride maxlen".split())
+"""What an array, tensor or deque tells of itself, whatever it holds."""
 FILLING = frozenset(name.rpartition(".")[2] for name in CHANGING if name.startswith(("heapq.", "bisect.")))
 """Functions of heapq and bisect, which change the list that they are given."""
 TENSORS = frozenset(f"torch.{name}" for name in "zeros ones empty full tensor zeros_like ones_like rand randn".split())
