@@ -21,7 +21,17 @@ from flake8_torchmp.semantics.nodes import (
     root_name,
 )
 from flake8_torchmp.semantics.scopes import Place, Scope
-from flake8_torchmp.semantics.values import Class, External, Function, Instance, Result, Source, Unknown, Value
+from flake8_torchmp.semantics.values import (
+    Class,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Result,
+    Source,
+    Unknown,
+    Value,
+)
 
 from . import random_sources
 from .called_functions import ITERATION_METHODS
@@ -67,7 +77,7 @@ class Streams:
             if not isinstance(node, ast.Call):
                 continue
             for used in _generators_of(node):
-                value = self._generator(used, worker)
+                value = self._generator(used, worker, user)
                 if value is None or not self._is_made_once(value, worker, user):
                     continue
                 name = last_name(used) or kept_as(value.arguments.call).rpartition(".")[2]
@@ -77,18 +87,20 @@ class Streams:
                     continue
                 yield Draw(node, value.arguments.call, value.arguments.frame.module, ast.unparse(used))
 
-    def _generator(self, node: ast.expr, worker: WorkerFunction) -> Result | None:
+    def _generator(self, node: ast.expr, worker: WorkerFunction, user: Module) -> Result | None:
         frame = self._frame(worker)
         inner = self.outline.frame_in(worker.scope.module.scope_of(node), frame)
         values = self.outline.values(node, inner)
         found = next((made for value in values if (made := _made(value)) is not None), None)
-        if found is not None or not any(isinstance(value, Unknown) for value in values):
+        if found is not None or not any(isinstance(value, Unknown) or _is_none(value) for value in values):
             return found
         if worker.kind == "task" and (shared := self._shared_by_tasks(node, worker)) is not None:
             return shared
         if isinstance(node, ast.Attribute):
             given = self._given_to_objects(node, worker)
-            return self._given_to_dataset(node, worker) if given is None and worker.kind not in TARGETS else given
+            if given is None and worker.kind not in TARGETS:
+                return self._given_to_dataset(node, worker) or self._put_on_dataset(node, worker, user)
+            return given
         if not isinstance(node, ast.Name):
             return None
         if node.id in worker.scope.module.scope.bindings and node.id not in worker.scope.bindings:
@@ -121,6 +133,20 @@ class Streams:
             return None
         frame = self.evaluator.frame_in(worker.scope.module.scope_of(node), self.workers.frame_of(worker))
         return next(filter(None, map(_made, self.evaluator.values(node, frame))), None)
+
+    def _put_on_dataset(self, node: ast.Attribute, worker: WorkerFunction, user: Module) -> Result | None:
+        """The generator that a dataset, or what it keeps, gets once it is made: `crops.rng = default_rng(seed)`."""
+        receiver = worker.receiver
+        if not isinstance(receiver, Instance) or dotted(node.value) != receiver_name(worker.scope):
+            return None
+        objects = [hanging.value for crossing in self.workers.crossings.of(user) for hanging in crossing.hanging]
+        for value in objects:
+            if isinstance(value, Instance) and value.cls.scope is receiver.cls.scope:
+                for extra in value.added_attributes(node.attr):
+                    made = next(filter(None, map(_made, self.evaluator.of(extra.source))), None)
+                    if made is not None:
+                        return made
+        return None
 
     def _class_of_objects(self, worker: WorkerFunction) -> Class | None:
         """The class whose objects, one for each process or task, run a method in workers."""
@@ -323,6 +349,10 @@ class Streams:
                     if is_numpy and not self._runs(node, module):
                         return True
         return False
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Constant) and value.value is None
 
 
 def _is_literal(seed: Source) -> bool:
