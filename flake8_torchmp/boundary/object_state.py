@@ -83,7 +83,7 @@ class ObjectState:
         if not isinstance(receiver, Instance) or worker.kind not in ("dataset", "collate"):
             return
         if not self.datasets.is_dataset(receiver.cls):
-            yield from self._lost_on_carried(worker.scope, receiver)
+            yield from self._lost_on_carried(worker, receiver)
             return
         if worker.scope.name in ("__init__", "__post_init__"):
             return  # of a dataset that the worker makes for itself
@@ -104,11 +104,12 @@ class ObjectState:
         yield from self._lost_on_parts(worker)
         yield from self._lost_in_parts(worker, receiver)
 
-    def _lost_on_carried(self, scope: Scope, carried: Instance) -> Iterator[LostChange]:
+    def _lost_on_carried(self, worker: WorkerFunction, carried: Instance) -> Iterator[LostChange]:
         """`self.applied += 1` in a transform or collator, where the parent asks the one that it has made."""
+        scope = worker.scope
         made = self.evaluator.callers.constructions(carried.cls.scope)
-        only = made[0][1] if len(made) == 1 and not self._is_part_of_dataset(made[0][1]) else None
-        maker = carried.arguments or only
+        only = made[0][1] if len(made) == 1 and self._is_made_by_parent(made[0][1]) else None
+        maker = carried.arguments or (None if worker.calls_away else only)
         if maker is None or scope.name in NOT_READING or self._is_global(maker):
             return
         for change, attribute in self.own_changes(scope):
@@ -119,10 +120,12 @@ class ObjectState:
                     yield LostChange(change.node, attribute, read, module)
                     break
 
-    def _is_part_of_dataset(self, made: Arguments) -> bool:
-        """Whether a dataset makes an object for itself: its sample method is what changes that."""
-        owner = made.frame.module.scope_of(made.call).enclosing_class()
-        return owner is not None and self.datasets.is_dataset(Class(owner, None))
+    def _is_made_by_parent(self, made: Arguments) -> bool:
+        """Whether the parent makes an object, and no dataset for itself: its sample method is what changes that."""
+        module = made.frame.module
+        owner = module.scope_of(made.call).enclosing_class()
+        is_part = owner is not None and self.datasets.is_dataset(Class(owner, None))
+        return not is_part and self.state.runs_in_parent(made.call, module, self.workers)
 
     def _asked_by_itself(self, cls: Class, attribute: str, changing: str) -> Iterator[tuple[ast.AST, Module]]:
         """Where methods of an object that the parent runs ask for an attribute: `print(self.tokens)` in `fit`."""

@@ -181,7 +181,8 @@ class Binder:
         value: ast.expr | None,
         path: tuple[int, ...] = (),
     ) -> None:
-        root = root_name(target) or (OF_A_CALL if kind == "attribute" else "")
+        is_held = kind == "attribute" and isinstance(target, ast.Attribute)
+        root = root_name(target) or (OF_A_CALL if is_held else "")
         if root:
             self.module.changes[root].append(Change(kind, target, node, name, value, path))
 
