@@ -168,14 +168,13 @@ class CalledFunctions:
         owner = scope.enclosing_class()
         if owner is None or not isinstance(node.value, ast.Name) or node.value.id != receiver_name(scope):
             return
-        if node.attr in owner.bindings:
-            for binding in owner.bindings[node.attr]:
-                if binding.kind == "def" and is_property(binding.node):
-                    yield Function(owner.module.scopes[binding.node], self.outline.frame_of(owner))
-        elif isinstance(receiver, Instance):
-            method = classes.find_method(self.outline, receiver.cls, node.attr)
-            if method is not None and is_property(method.node):
-                yield method
+        method = classes.find_method(self.outline, receiver.cls, node.attr) if isinstance(receiver, Instance) else None
+        if method is not None and is_property(method.node):
+            yield method
+            return
+        for binding in owner.bindings.get(node.attr, ()):
+            if binding.kind == "def" and is_property(binding.node):
+                yield Function(owner.module.scopes[binding.node], self.outline.frame_of(owner))
 
     def functions_of(self, value: Value) -> Iterator[Called]:
         """The function of the project that calling a value runs."""

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import is_class_method, receiver_name
+from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import dotted
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Class
 
 from .global_names import Global
-from .state import COLLECTING, State
+from .state import State
+from .tallies import COLLECTING, is_told
+
+if TYPE_CHECKING:
+    from .workers import Workers
 
 
 def read_through_objects(scope: Scope, state: State) -> Iterator[tuple[ast.expr, Global]]:
@@ -44,6 +50,25 @@ def changed_through_objects(scope: Scope, state: State) -> Iterator[tuple[ast.AS
                 yield node, variable
 
 
+def is_read_by_own_methods(
+    variable: Global, attribute: str, state: State, workers: Workers, may_meet: Callable[[ast.AST, Module], bool]
+) -> bool:
+    """Whether a method that the parent calls reads what its class keeps: `return sum(cls.seen)`."""
+    module = variable.module
+    if not attribute or [b.kind for b in variable.bindings] != ["class"]:
+        return False
+    keeper = module.scopes[variable.bindings[0].node]
+    for read in module.loads(attribute):
+        method = module.scope_of(read).enclosing_function()
+        if method is None or method.parent is not keeper or not isinstance(read, ast.Attribute):
+            continue
+        if dotted(read.value) != receiver_name(method) or not is_told(read, attribute):
+            continue
+        if state.runs_in_parent(read, module, workers) and may_meet(read, module):
+            return True
+    return False
+
+
 def _additions_in(scope: Scope) -> Iterator[tuple[ast.AST, ast.expr, str]]:
     """What is added to an attribute of the own object or class: where, to whose attribute, and its name."""
     module, receiver = scope.module, receiver_name(scope)
@@ -54,7 +79,7 @@ def _additions_in(scope: Scope) -> Iterator[tuple[ast.AST, ast.expr, str]]:
             yield change.node, target.value, target.attr
         elif change.kind == "augmented" and isinstance(target, ast.Attribute) and _is_class(target.value, scope):
             yield target, target.value, target.attr
-    for call in (call for name in COLLECTING if receiver for call in module.calls.get(name, ())):
+    for call in (call for name in (*COLLECTING, "update") if receiver for call in module.calls.get(name, ())):
         kept = call.func.value if isinstance(call.func, ast.Attribute) else None
         while isinstance(kept, ast.Subscript):
             kept = kept.value

@@ -16,7 +16,8 @@ from flake8_torchmp.semantics.scopes import Change, Scope
 from flake8_torchmp.semantics.values import Class, Collection, Function, Instance, Method, Partial, Source, Value
 
 from .crossings import Crossing, Crossings
-from .object_state import TAKING, TENSORS, ObjectState, changed_inside, is_made_plain, made_by, may_be_shared
+from .object_state import TAKING, ObjectState, changed_inside
+from .plain_values import TENSORS, is_made_plain, made_by, may_be_shared
 from .state import State
 from .workers import Workers
 

@@ -155,7 +155,7 @@ class GlobalNames:
         if parameter is None or not isinstance(parameter.default, ast.Name):
             return None
         module = scope.module
-        calls = module.calls.get(scope.name, ())
+        calls = [c for c in module.calls.get(scope.name, ()) if module.scope_of(c).enclosing_function() is not scope]
         if calls and all(_gives(call, parameter, has_receiver(scope)) for call in calls):
             return None
         bound = reaching(scope.bindings[name.id], name, scope, module.scope_of(name))

@@ -14,7 +14,7 @@ from flake8_torchmp.semantics.calls import is_class_method, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import reaching
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import body_nodes, dotted, last_name, position, up
+from flake8_torchmp.semantics.nodes import alternatives, body_nodes, dotted, last_name, position, up
 from flake8_torchmp.semantics.scopes import Change, Scope
 from flake8_torchmp.semantics.values import (
     Class,
@@ -259,10 +259,22 @@ class Mutations:
         for name in self._names_in(variable, module):
             for reference in module.loads(name):
                 if isinstance(reference, ast.Name) and self.names.of_name(reference, module) == variable:
-                    yield from self.through(reference, module)
+                    yield from self._through_all(reference, variable, module)
         for reference in module.loads(variable.name):
             if isinstance(reference, ast.Attribute) and self.names.of_attribute(reference, module) == variable:
-                yield from self.through(reference, module)
+                yield from self._through_all(reference, variable, module)
+
+    def _through_all(self, reference: ast.expr, variable: Global, module: Module) -> Iterator[Mutation]:
+        """What is done by way of calls to a variable, or to the same by a function's own name for it."""
+        yield from self.through(reference, module)
+        statement = _chosen_by(reference)
+        own = {t.id for t in statement.targets if isinstance(t, ast.Name)} if isinstance(statement, ast.Assign) else ()
+        if isinstance(statement, ast.arguments):
+            own = {p.arg for p in (*statement.posonlyargs, *statement.args, *statement.kwonlyargs)}
+        for name in own:
+            for load in module.loads(name):
+                if isinstance(load, ast.Name) and self._is_alias(load, variable, module):
+                    yield from self.through(load, module)
 
     def _names_in(self, variable: Global, module: Module) -> list[str]:
         """The names by which a module knows a variable."""
@@ -308,12 +320,8 @@ class Mutations:
         if scope is None:
             return False
         for binding in reaching(scope.bindings[name.id], name, scope, module.scope_of(name)):
-            value = binding.value
-            if (
-                binding.kind == "assign"
-                and isinstance(value, ast.Name)
-                and self.names.of_name(value, module) == variable
-            ):
+            given = alternatives(binding.value) if binding.kind == "assign" and binding.value is not None else ()
+            if any(isinstance(value, ast.Name) and self.names.of_name(value, module) == variable for value in given):
                 return True
         return self.names.by_default(name, module) == variable
 
@@ -430,6 +438,14 @@ def _accessors(module: Module) -> dict[str, list[Scope]]:
         module.memo[key] = found
     known: dict[str, list[Scope]] = module.memo[key]
     return known
+
+
+def _chosen_by(node: ast.AST) -> ast.AST | None:
+    """The statement, or the parameters, whose value an expression may be as it stands: `x = given or TABLE`."""
+    holder = up(node)
+    while isinstance(holder, ast.IfExp | ast.BoolOp):
+        holder = up(holder)
+    return holder
 
 
 def _is_placeholder(value: ast.expr | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import attributes, classes
@@ -17,21 +18,17 @@ from flake8_torchmp.semantics.values import (
     Class,
     Collection,
     Constant,
-    Function,
     Instance,
     Member,
     Result,
-    Unknown,
     Value,
-    qualified,
 )
 
-from . import apis
 from .crossings import Crossings
 from .datasets import Datasets, stays_in_its_function
 from .guards import is_guarded
-from .methods import mp_name
 from .mutations import CHANGING
+from .plain_values import NUMBERS, TENSORS, is_made_plain, made_by, may_be_shared
 from .sides import is_left_to_parent
 from .state import State
 from .workers import WorkerFunction, Workers
@@ -42,23 +39,11 @@ NOT_READING = frozenset("__init__ __getstate__ __setstate__ __repr__ __str__ __d
 STATEFUL = dict.fromkeys(("state_dict", "load_state_dict"), "StatefulDataLoader")
 """Methods of datasets that a loader calls in its workers, by what the project has to name for that."""
 
-PLAIN = frozenset(
-    "builtins.list builtins.dict builtins.set builtins.bytearray collections.defaultdict collections.OrderedDict "
-    "collections.Counter collections.deque array.array numpy.zeros numpy.ones numpy.empty numpy.full numpy.array "
-    "numpy.zeros_like numpy.ones_like numpy.empty_like numpy.full_like numpy.arange pandas.DataFrame".split()
-)
-"""What makes an object that each process has a copy of."""
 DICTS = frozenset("builtins.dict collections.defaultdict collections.OrderedDict collections.Counter".split())
-NUMBERS = frozenset(
-    f"builtins.{name}" for name in "abs bool divmod float int len max min pow round sorted str sum".split()
-)
-"""What makes a number, a text or a list of others: nothing that processes share."""
-LAYOUT = frozenset("shape dtype device ndim nbytes itemsize dim numel element_size is_shared stride".split())
-"""What an array or tensor tells of itself, whatever it holds."""
+LAYOUT = frozenset("shape dtype device ndim nbytes itemsize dim numel element_size is_shared stride maxlen".split())
+"""What an array, tensor or deque tells of itself, whatever it holds."""
 FILLING = frozenset(name.rpartition(".")[2] for name in CHANGING if name.startswith(("heapq.", "bisect.")))
 """Functions of heapq and bisect, which change the list that they are given."""
-TENSORS = frozenset(f"torch.{name}" for name in "zeros ones empty full tensor zeros_like ones_like rand randn".split())
-"""The same under fork alone: a spawned process gets a tensor's memory shared."""
 
 TELLING_ALL = frozenset("vars asdict astuple".split())
 """What makes a dict or tuple of all that an object has."""
@@ -99,7 +84,7 @@ class ObjectState:
         if not isinstance(receiver, Instance) or worker.kind not in ("dataset", "collate"):
             return
         if not self.datasets.is_dataset(receiver.cls):
-            yield from self._lost_on_carried(worker.scope, receiver)
+            yield from self._lost_on_carried(worker, receiver)
             return
         if worker.scope.name in ("__init__", "__post_init__"):
             return  # of a dataset that the worker makes for itself
@@ -121,16 +106,41 @@ class ObjectState:
         yield from self._lost_on_parts(worker)
         yield from self._lost_in_parts(worker, receiver)
 
-    def _lost_on_carried(self, scope: Scope, carried: Instance) -> Iterator[LostChange]:
+    def _lost_on_carried(self, worker: WorkerFunction, carried: Instance) -> Iterator[LostChange]:
         """`self.applied += 1` in a transform or collator, where the parent asks the one that it has made."""
-        made = carried.arguments
-        if made is None or scope.name in NOT_READING or self._is_global(made):
+        scope = worker.scope
+        made = self.evaluator.callers.constructions(carried.cls.scope)
+        only = made[0][1] if len(made) == 1 and self._is_made_by_parent(made[0][1]) else None
+        maker = carried.arguments or (None if worker.calls_away else only)
+        if maker is None or scope.name in NOT_READING or self._is_global(maker):
             return
         for change, attribute in self.own_changes(scope):
             if self.is_plain(carried, attribute) and not self._is_done_once(change, scope, carried.cls):
-                for read, module in self._asked_of(carried, attribute, scope.name):
+                asked = self._asked_of(carried, attribute, scope.name)
+                asking = self._asked_by_itself(carried.cls, attribute, scope.name) if only is not None else ()
+                for read, module in chain(asked, asking):
                     yield LostChange(change.node, attribute, read, module)
                     break
+
+    def _is_made_by_parent(self, made: Arguments) -> bool:
+        """Whether the parent makes an object, and no dataset for itself: its sample method is what changes that."""
+        module = made.frame.module
+        owner = module.scope_of(made.call).enclosing_class()
+        is_part = owner is not None and self.datasets.is_dataset(Class(owner, None))
+        return not is_part and self.state.runs_in_parent(made.call, module, self.workers)
+
+    def _asked_by_itself(self, cls: Class, attribute: str, changing: str) -> Iterator[tuple[ast.AST, Module]]:
+        """Where methods of an object that the parent runs ask for an attribute: `print(self.tokens)` in `fit`."""
+        module = cls.scope.module
+        for node in module.loads(attribute):
+            method = module.scope_of(node).enclosing_function()
+            if method is None or method.parent is not cls.scope or method.name in (*NOT_READING, changing):
+                continue
+            if not isinstance(node, ast.Attribute) or dotted(node.value) != receiver_name(method):
+                continue
+            is_read = not self.state.is_changed_by_read(node, module) and not _does_it_too(node.value, changing, module)
+            if is_read and not _asks_for_none(node) and self.state.runs_in_parent(node, module, self.workers):
+                yield node, module
 
     def _is_global(self, made: Arguments) -> bool:
         """Whether an object is made by each import of a module: what is lost there is a change of a global."""
@@ -468,29 +478,3 @@ def _asks_for_none(node: ast.AST) -> bool:
     return isinstance(test, ast.Compare) and all(
         isinstance(side, ast.Constant) and side.value is None for side in test.comparators
     )
-
-
-def is_mutable(value: Value) -> bool:
-    """A list, dict, set, array or tensor."""
-    if isinstance(value, Collection):
-        return isinstance(value.node, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
-    return is_made_plain(value) or made_by(value) in TENSORS
-
-
-def made_by(value: Value) -> str:
-    return value.name.removesuffix("()") if isinstance(value, Result) else ""
-
-
-def is_made_plain(value: Value) -> bool:
-    return made_by(value) in PLAIN
-
-
-def may_be_shared(value: Value) -> bool:
-    """A queue, a manager's proxy, shared memory, or something that a library has made of it."""
-    if not isinstance(value, Result):
-        return not isinstance(value, Constant | Collection | Function | Class | Unknown)
-    name = qualified(value)
-    if "share_memory_" in name or "Manager" in name or "SharedMemory" in name:
-        return True
-    is_plain = is_made_plain(value) or made_by(value) in TENSORS or made_by(value) in NUMBERS
-    return mp_name(value.callee) in apis.PRIMITIVES or not is_plain

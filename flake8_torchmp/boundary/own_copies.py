@@ -41,7 +41,8 @@ class OwnCopies:
 
     def is_set(self, node: ast.AST, variable: Global, worker: WorkerFunction) -> bool:
         """Whether what changes a copy sets it for its process: by a setter that the parent calls as well, or whole."""
-        if self.state.is_set_by(variable, worker, self.workers) or _is_bound_before(node, variable, worker):
+        attribute = self.state.gathered_in_class(node, variable)
+        if self.state.is_set_by(variable, worker, self.workers, attribute) or _is_bound_before(node, variable, worker):
             return True
         if self.state.is_entered_around(node, variable) or self.state.is_told_by_process(variable):
             return True  # what a context manager sets it takes back

@@ -14,7 +14,7 @@ from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS, conditions
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name, position, up
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name, position
 from flake8_torchmp.semantics.reach import Reach
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import (
@@ -34,7 +34,8 @@ from . import apis, random_sources
 from .alike_arguments import are_alike, given_to_processes
 from .called_functions import ITERATION_METHODS
 from .crossings import Crossing
-from .own_dataset import is_own_dataset
+from .made_generators import draws_noise, is_of_own, kept_as
+from .worker_datasets import is_own_dataset
 from .workers import WorkerFunction, Workers
 
 NAMES = frozenset(name.rpartition(".")[2] for name in (*random_sources.SEEDERS, *random_sources.MAKERS))
@@ -144,7 +145,7 @@ class Seeds:
             return self.of(worker.scope, makes=True)
         scope, is_dataset = worker.scope, worker.kind == "dataset"
         found = self.of(scope, makes=not worker.reached_from.endswith(ITERATION_METHODS), for_samples=True)
-        return [s for s in found if not _is_of_own(s.call, scope, any_maker=is_dataset) or _draws_noise(s.call, scope)]
+        return [s for s in found if not is_of_own(s.call, scope, any_maker=is_dataset) or draws_noise(s.call, scope)]
 
     def seeds(self, scope: Scope) -> bool:
         """Whether a function seeds a global generator, be it with what the system gives: `numpy.random.seed()`."""
@@ -386,14 +387,16 @@ class Seeds:
     def _is_chosen(self, seeding: Seeding, worker: WorkerFunction) -> bool:
         """Seeded under a switch of its own, or for some workers alone."""
         words = {dotted(n) for seed in seeding.seeds for n in ast.walk(seed) if isinstance(n, ast.Name | ast.Attribute)}
-        receiver = receiver_name(worker.scope)
-        for condition in conditions(seeding.call):
-            named = {dotted(n) for n in ast.walk(condition.test) if isinstance(n, ast.Name | ast.Attribute)} - {
-                receiver
-            }
-            if named - words - {""}:
-                return True
-        return False
+        words |= {
+            "",
+            "hasattr",
+            receiver_name(worker.scope),
+            kept_as(seeding.call),
+        }  # `if self.rng is None:` makes one a process
+        return any(
+            not words.issuperset(dotted(n) for n in ast.walk(condition.test) if isinstance(n, ast.Name | ast.Attribute))
+            for condition in conditions(seeding.call)
+        )
 
     def shared_parameters(self, module: Module) -> dict[Scope, frozenset[str]]:
         """Of functions that set workers up: the parameters that are the same in each of them."""
@@ -464,32 +467,6 @@ class Seeds:
     def is_in_order(self, worker: WorkerFunction, shards: bool) -> bool:
         """Whether an iteration seeds to have one order in all workers, of which each takes its part."""
         return worker.kind == "dataset" and shards and worker.reached_from.endswith(ITERATION_METHODS)
-
-
-def _is_of_own(call: ast.Call, scope: Scope, *, any_maker: bool) -> bool:
-    """Whether a call makes a generator, or seeds one that is made there."""
-    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-    is_made_here = isinstance(owner, ast.Call) or (isinstance(owner, ast.Name) and owner.id in scope.bindings)
-    name = last_name(call.func)
-    return (any_maker and name in random_sources.MAKER_NAMES) or (name == "manual_seed" and is_made_here)
-
-
-def _draws_noise(call: ast.Call, scope: Scope) -> bool:
-    """Whether what a function does with a generator made there is to draw numbers, and not to choose or to order."""
-    holder: ast.AST | None = up(call)
-    names = {last_name(target) for target in holder.targets} if isinstance(holder, ast.Assign) else set()
-    if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
-        names.add(call.func.value.id)
-    uses = [call, *(node for name in names for node in scope.module.loads(name) if isinstance(node, ast.Name))]
-    drawn: set[str] = set()
-    for use in (use for use in uses if scope.module.scope_of(use).enclosing_function() is scope):
-        user = up(use)
-        drawing = up(user) if isinstance(user, ast.keyword) else user
-        if isinstance(drawing, ast.Attribute):
-            drawn.add(drawing.attr)
-        elif isinstance(drawing, ast.Call):
-            drawn.add(last_name(drawing.func))
-    return bool(drawn & random_sources.NOISE) and not drawn & random_sources.CHOOSING
 
 
 def _is_meant(worker: WorkerFunction) -> bool:

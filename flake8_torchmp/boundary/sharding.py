@@ -28,7 +28,7 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis, random_sources
 from .loaders import Loaders
-from .own_dataset import asks_for_info
+from .worker_datasets import asks_for_info
 from .worker_taint import Taint
 from .workers import Workers
 
@@ -466,7 +466,8 @@ def _is_open(loop: Any) -> bool:
     if not isinstance(loop.iter, ast.Call) or last_name(loop.iter.func) not in ENDLESS:
         return False
     names = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
-    return not any(isinstance(n, ast.Name) and n.id in names for part in loop.body for n in ast.walk(part))
+    read = (n for part in loop.body for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    return not any(name.id in names for name in read)
 
 
 def _is_endless(loop: Any) -> bool:

@@ -13,7 +13,7 @@ from flake8_torchmp.semantics.calls import is_class_method, is_property, paramet
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, conditions, facts
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, root_name, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, last_name, root_name, up
 from flake8_torchmp.semantics.scopes import Binding, Change, Scope
 from flake8_torchmp.semantics.values import (
     Instance,
@@ -28,11 +28,11 @@ from .guards import is_guarded, runs_nowhere
 from .methods import mp_name
 from .mutations import Mutation, Mutations
 from .phases import Phases
+from .tallies import COLLECTING, counts_on, is_tally, is_told
 
 if TYPE_CHECKING:
     from .workers import WorkerFunction, Workers
 
-COLLECTING = frozenset("add append appendleft extend insert".split())
 CODE_MAKERS = frozenset("getLogger get_logger compile TypeVar ParamSpec namedtuple NamedTuple NewType Struct".split())
 
 
@@ -121,14 +121,21 @@ class State:
                 return True
         return False
 
-    def is_set_by(self, variable: Global, worker: WorkerFunction, workers: Workers) -> bool:
+    def is_set_by(self, variable: Global, worker: WorkerFunction, workers: Workers, attribute: str = "") -> bool:
         """Whether worker code of a kind pours into its copy what it is to hold, or gets it with an object."""
         for mutation in self.mutations.of(variable):
+            if attribute and mutation.attribute not in ("", attribute):
+                continue
             function = mutation.module.scope_of(mutation.node).enclosing_function()
             if function is None or (function.name != "__setstate__" and not isinstance(mutation.node, ast.Call)):
                 continue
-            if function.name == "__setstate__" or (
-                self._pours(mutation.node, function) and workers.runs(function, worker.kind)
+            if function.name == "__setstate__":
+                return True
+            assert isinstance(mutation.node, ast.Call)
+            if (
+                not is_tally(mutation.node, variable)
+                and self._pours(mutation.node, function)
+                and workers.runs(function, worker.kind)
             ):
                 return True
         return False
@@ -379,8 +386,8 @@ class State:
         """The attribute of `Stats.total += 1`, `Stats.names.append(x)` and `Stats.of[x] = y`, which a class keeps."""
         target: Any = node
         if isinstance(node, ast.Call):
-            target = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr in COLLECTING else None
-        elif not isinstance(up(node), ast.AugAssign) and not _counts_on(node) and not isinstance(node, ast.Subscript):
+            target = node.func.value if isinstance(node.func, ast.Attribute) and self._adds(node, variable) else None
+        elif not isinstance(up(node), ast.AugAssign) and not counts_on(node) and not isinstance(node, ast.Subscript):
             return ""
         while isinstance(target, ast.Attribute | ast.Subscript):
             if isinstance(target, ast.Attribute) and (
@@ -389,6 +396,11 @@ class State:
                 return target.attr if self.is_kept_by_definition(target.value, variable) else ""
             target = target.value
         return ""
+
+    def _adds(self, call: ast.Call, variable: Global) -> bool:
+        """Whether a call adds to what a class keeps: `update` does so to a set or counter, not to options."""
+        name = last_name(call.func)
+        return name in COLLECTING or (name == "update" and is_tally(call, variable))
 
     def is_read_by_parent(
         self, variable: Global, workers: Workers, attribute: str, may_meet: Callable[[ast.AST, Module], bool]
@@ -404,7 +416,7 @@ class State:
                 if found != variable or self.is_changed_by_read(node, module):
                     continue
                 holder = up(node)
-                if attribute and not (isinstance(holder, ast.Attribute) and _is_told(holder, attribute)):
+                if attribute and not (isinstance(holder, ast.Attribute) and is_told(holder, attribute)):
                     continue
                 function = module.scope_of(node).enclosing_function()
                 if function is not None and workers.runs(function):
@@ -413,12 +425,12 @@ class State:
                     return True
         return any(
             not any(True for _ in self.mutations.done_to(call, module))
-            and self._runs_in_parent(call, module, workers)
+            and self.runs_in_parent(call, module, workers)
             and may_meet(call, module)
             for call, module in self.mutations.calls_of_accessors(variable)
         )
 
-    def _runs_in_parent(self, node: ast.AST, module: Module, workers: Workers) -> bool:
+    def runs_in_parent(self, node: ast.AST, module: Module, workers: Workers) -> bool:
         function = module.scope_of(node).enclosing_function()
         return not (function is not None and workers.runs(function)) and self.phase(node, module) == "parent"
 
@@ -468,25 +480,6 @@ def _compared(call: ast.Call, module: Module) -> Iterator[ast.AST]:
                 break
             if isinstance(outer, ast.stmt):
                 break
-
-
-def _counts_on(node: ast.AST) -> bool:
-    """`totals[name] = totals.get(name, 0) + 1`."""
-    statement = up(node)
-    if not isinstance(node, ast.Subscript) or not isinstance(statement, ast.Assign):
-        return False
-    kept = dotted(node.value)
-    return bool(kept) and any(
-        isinstance(part, ast.Subscript | ast.Attribute) and dotted(part.value) == kept
-        for part in ast.walk(statement.value)
-    )
-
-
-def _is_told(read: ast.Attribute, attribute: str) -> bool:
-    """Whether an attribute is read, other than to change it."""
-    holder = up(read)
-    is_change = isinstance(holder, ast.Attribute) and holder.attr in COLLECTING
-    return read.attr == attribute and isinstance(read.ctx, ast.Load) and not is_change
 
 
 def _is_code(value: ast.expr | None) -> bool:

@@ -12,12 +12,30 @@ from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters, rece
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name
+from flake8_torchmp.semantics.nodes import (
+    COMPREHENSIONS,
+    ancestors,
+    body_nodes,
+    dotted,
+    last_name,
+    root_name,
+)
 from flake8_torchmp.semantics.scopes import Place, Scope
-from flake8_torchmp.semantics.values import Class, External, Function, Instance, Result, Source, Unknown, Value
+from flake8_torchmp.semantics.values import (
+    Class,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Result,
+    Source,
+    Unknown,
+    Value,
+)
 
 from . import random_sources
 from .called_functions import ITERATION_METHODS
+from .made_generators import kept_as
 from .seeding import Seeds
 from .sharding import Sharding
 from .task_items import frames_of_tasks
@@ -59,27 +77,30 @@ class Streams:
             if not isinstance(node, ast.Call):
                 continue
             for used in _generators_of(node):
-                value = self._generator(used, worker)
+                value = self._generator(used, worker, user)
                 if value is None or not self._is_made_once(value, worker, user):
                     continue
-                name = last_name(used)
+                name = last_name(used) or kept_as(value.arguments.call).rpartition(".")[2]
                 if self._is_reseeded(name, scope.module) or self._is_reseeded_at_start(name, user):
                     continue
                 if self._is_for_order(worker) and not self._is_noise_in_part(node, worker):
                     continue
                 yield Draw(node, value.arguments.call, value.arguments.frame.module, ast.unparse(used))
 
-    def _generator(self, node: ast.expr, worker: WorkerFunction) -> Result | None:
+    def _generator(self, node: ast.expr, worker: WorkerFunction, user: Module) -> Result | None:
         frame = self._frame(worker)
         inner = self.outline.frame_in(worker.scope.module.scope_of(node), frame)
         values = self.outline.values(node, inner)
         found = next((made for value in values if (made := _made(value)) is not None), None)
-        if found is not None or not any(isinstance(value, Unknown) for value in values):
+        if found is not None or not any(isinstance(value, Unknown) or _is_none(value) for value in values):
             return found
         if worker.kind == "task" and (shared := self._shared_by_tasks(node, worker)) is not None:
             return shared
         if isinstance(node, ast.Attribute):
-            return self._given_to_objects(node, worker)
+            given = self._given_to_objects(node, worker)
+            if given is None and worker.kind not in TARGETS:
+                return self._given_to_dataset(node, worker) or self._put_on_dataset(node, worker, user)
+            return given
         if not isinstance(node, ast.Name):
             return None
         if node.id in worker.scope.module.scope.bindings and node.id not in worker.scope.bindings:
@@ -105,6 +126,27 @@ class Streams:
             found.append(next(filter(None, map(_made, values)), None))
         is_one = len({id(made.arguments.call) if made is not None else 0 for made in found}) == 1
         return found[0] if is_one else None
+
+    def _given_to_dataset(self, node: ast.Attribute, worker: WorkerFunction) -> Result | None:
+        """The generator that a dataset, or what it keeps, is made with: `Crops(images, default_rng(seed))`."""
+        if not isinstance(worker.receiver, Instance) or root_name(node) != receiver_name(worker.scope):
+            return None
+        frame = self.evaluator.frame_in(worker.scope.module.scope_of(node), self.workers.frame_of(worker))
+        return next(filter(None, map(_made, self.evaluator.values(node, frame))), None)
+
+    def _put_on_dataset(self, node: ast.Attribute, worker: WorkerFunction, user: Module) -> Result | None:
+        """The generator that a dataset, or what it keeps, gets once it is made: `crops.rng = default_rng(seed)`."""
+        receiver = worker.receiver
+        if not isinstance(receiver, Instance) or dotted(node.value) != receiver_name(worker.scope):
+            return None
+        objects = [hanging.value for crossing in self.workers.crossings.of(user) for hanging in crossing.hanging]
+        for value in objects:
+            if isinstance(value, Instance) and value.cls.scope is receiver.cls.scope:
+                for extra in value.added_attributes(node.attr):
+                    made = next(filter(None, map(_made, self.evaluator.of(extra.source))), None)
+                    if made is not None:
+                        return made
+        return None
 
     def _class_of_objects(self, worker: WorkerFunction) -> Class | None:
         """The class whose objects, one for each process or task, run a method in workers."""
@@ -191,7 +233,8 @@ class Streams:
                 return True
             for changes in list(other.changes.values()):
                 for change in changes:
-                    if change.kind == "attribute" and change.name == name and self._runs(change.node, other):
+                    is_set = change.name == name or (change.name == "state" and _is_part_of(name, change.target))
+                    if change.kind == "attribute" and is_set and self._runs(change.node, other):
                         return True
             for binding in other.scope.bindings.get(name, ()):
                 if self._runs(binding.node, other) and not _is_given(binding.value, other):
@@ -308,6 +351,10 @@ class Streams:
         return False
 
 
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Constant) and value.value is None
+
+
 def _is_literal(seed: Source) -> bool:
     return isinstance(seed.node, ast.Constant)
 
@@ -321,6 +368,11 @@ def _is_given(value: ast.expr | None, module: Module) -> bool:
     function = module.scope_of(value).enclosing_function() if isinstance(value, ast.Name) else None
     bound = function.bindings.get(value.id, ()) if function is not None and isinstance(value, ast.Name) else ()
     return bool(bound) and all(binding.kind == "parameter" for binding in bound)
+
+
+def _is_part_of(name: str, target: ast.expr) -> bool:
+    """`self.rng.bit_generator`, whose state is that of `rng`."""
+    return isinstance(target, ast.Attribute) and target.attr == "bit_generator" and last_name(target.value) == name
 
 
 def _reseedings(name: str, module: Module) -> Iterator[ast.Call]:

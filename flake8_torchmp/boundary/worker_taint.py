@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, TypeVar
 from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import has_receiver, is_property, receiver_name
 from flake8_torchmp.semantics.flow import Condition, conditions, facts, reaching
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name, position
+from flake8_torchmp.semantics.nodes import FUNCTIONS, alternatives, ancestors, last_name, position
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Value
 
 from . import random_sources
-from .own_dataset import asks_for_info
+from .worker_datasets import asks_for_info
 
 DEEPEST = 4
 MOST_ATTRIBUTES = 30
@@ -222,7 +222,7 @@ class Taint:
         values = self._bound(node) if isinstance(node, ast.Name) else []
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             values = self._stored(node)
-        chosen = [part for value in values for part in _alternatives(value)]
+        chosen = [part for value in values for part in alternatives(value)]
         return any(isinstance(value, ast.Call) and self._is_info(value) for value in chosen)
 
     def _bound(self, name: ast.Name) -> list[ast.expr]:
@@ -333,13 +333,6 @@ class Taint:
 
 
 _ASKING = ast.parse("get_worker_info().id", mode="eval").body
-
-
-def _alternatives(node: ast.expr) -> list[ast.expr]:
-    """`a` and `b` of `a or b` and of `a if c else b`."""
-    if isinstance(node, ast.BoolOp):
-        return node.values
-    return [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
 
 
 def _parts(node: ast.expr | None) -> list[ast.expr]:

@@ -20,12 +20,12 @@ from flake8_torchmp.semantics.values import Class, Function, Instance, Method, V
 
 from . import apis, random_sources
 from .called_functions import ITERATION_METHODS, Called, CalledFunctions
-from .crossings import Crossing, Crossings
+from .crossings import Crossings
 from .daemons import Daemons
 from .datasets import Datasets
 from .hanging import Hanging
 from .methods import StartMethods
-from .own_dataset import called_on_own_dataset
+from .worker_datasets import methods_called
 
 if TYPE_CHECKING:
     from .global_names import Global
@@ -114,10 +114,12 @@ class Workers:
     def _reached(self, module: Module) -> Iterator[WorkerFunction]:
         seen: set[tuple[int, str, int, bool]] = set()
         followed: set[tuple[object, ...]] = set()
+        roots = list(self.roots(module))
         pending = [
             WorkerFunction(root.function.scope, root.kind, root.text, root.methods, root.is_daemon, root.receiver)
-            for root in self.roots(module)
+            for root in roots
         ]
+        loaders = {root.function.scope: root.call for root in roots if root.kind == "initializer"}
         targets = {current.scope for current in pending if current.kind in TARGETS}
         while pending and len(followed) < MOST_FUNCTIONS:
             current = pending.pop(0)
@@ -132,6 +134,9 @@ class Workers:
             called = self.called.of(current.scope, current.receiver, current.switches)
             if current.scope in targets:
                 called = [*called, *self._methods_of_arguments(current.scope)]
+            if current.scope in loaders:
+                crossings = self.crossings.of(module)
+                called = [*called, *methods_called(current.scope, loaders[current.scope], crossings, self.outline)]
             away = current.calls_away + 1
             pending += [
                 current._replace(scope=f.scope, receiver=receiver, switches=switches, calls_away=away)
@@ -278,8 +283,7 @@ class Workers:
     # where it begins
 
     def roots(self, module: Module) -> Iterator[Root]:
-        crossings = self.crossings.of(module)
-        for crossing in crossings:
+        for crossing in self.crossings.of(module):
             kind = "collate" if crossing.api.kind == "loader" else crossing.api.kind
             if crossing.parameter.keyword in ("worker_init_fn", "initializer"):
                 kind = "initializer"
@@ -299,10 +303,7 @@ class Workers:
                     yield from self._sample_roots(hanging.value.cls, crossing.methods)
                 for function, receiver, _ in self.called.functions_of(hanging.value):
                     kind = "dataset" if is_dataset else kind
-                    root = Root(function, receiver, kind, crossing.text, crossing.methods, is_daemon, crossing.call)
-                    yield root
-                    if crossing.parameter.keyword == "worker_init_fn":
-                        yield from self._run_on_dataset(root, crossings)
+                    yield Root(function, receiver, kind, crossing.text, crossing.methods, is_daemon, crossing.call)
         for cls in self.crossings.process_classes(module):
             run = classes.find_method(self.outline, cls, "run")
             if run is not None:
@@ -318,15 +319,6 @@ class Workers:
                 assert scope.parent is not None
                 function = Function(scope, self.evaluator.frame_of(scope.parent))
                 yield Root(function, None, "task", name, self.methods.of_program(module), False)
-
-    def _run_on_dataset(self, preparing: Root, crossings: Iterable[Crossing]) -> Iterator[Root]:
-        """`get_worker_info().dataset.open()` in what prepares a worker."""
-        names = list(called_on_own_dataset(preparing.function.scope))
-        given = [c.values for c in crossings if c.call is preparing.call and c.parameter.role == "dataset"]
-        for value in (value for values in given for value in values if isinstance(value, Instance)):
-            for method in (classes.find_method(self.outline, value.cls, name) for name in names):
-                if method is not None:
-                    yield preparing._replace(function=method, receiver=value)
 
     def _may_be_called(self, hanging: Hanging, given: Sequence[Value]) -> bool:
         """Whether what hangs on a function that is handed over is that function, or one that it may call.

@@ -94,7 +94,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 
-from flake8_torchmp.boundary.class_state import changed_through_objects
+from flake8_torchmp.boundary.class_state import changed_through_objects, is_read_by_own_methods
 from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.sides import is_left_to_parent
@@ -123,7 +123,9 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         for node, variable in (*changed, *(item for item in read if item[1] not in known)):
             attribute = "" if model.state.is_primitive(variable) else model.state.gathered_in_class(node, variable)
             may_meet = partial(model.programs.may_meet, seed=module, kind=worker.kind)
-            if not model.state.is_read_by_parent(variable, model.workers, attribute, may_meet):
+            if not model.state.is_read_by_parent(
+                variable, model.workers, attribute, may_meet
+            ) and not is_read_by_own_methods(variable, attribute, model.state, model.workers, may_meet):
                 continue
             cause = f"{variable.text}.{attribute}" if attribute else variable.text
             if not model.state.is_primitive(variable):

@@ -65,7 +65,7 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.object_state import is_mutable
+from flake8_torchmp.boundary.plain_values import is_mutable
 from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.module import Module
 

@@ -367,6 +367,8 @@ def attribute(evaluator: Evaluator, base: Value, name: str) -> Iterator[Value]:
         found = found or _filled_later(evaluator, base, name, list(field(evaluator, base, name)))
         found += _poured_as(evaluator, base, name)
         yield from found
+        if placed and not DICTS.isdisjoint(classes.library_bases(evaluator, base.cls)):
+            yield UNKNOWN  # an entry as well, which others may set by its key
         if found or placed:
             return
         cls = base.cls

@@ -19,6 +19,9 @@ MUTATORS = frozenset(
 )
 """Methods that change their object in place. A single trailing underscore (`zero_`) says the same."""
 
+OF_A_CALL = "()"
+"""The root of what a call gives, which has no name: `get_worker_info().dataset.rng = rng`."""
+
 ADDING = frozenset(
     "add append appendleft extend extendleft insert put set_transform setdefault update "
     "register_forward_hook register_forward_pre_hook register_full_backward_hook".split()
@@ -178,7 +181,8 @@ class Binder:
         value: ast.expr | None,
         path: tuple[int, ...] = (),
     ) -> None:
-        root = root_name(target)
+        is_held = kind == "attribute" and isinstance(target, ast.Attribute)
+        root = root_name(target) or (OF_A_CALL if is_held else "")
         if root:
             self.module.changes[root].append(Change(kind, target, node, name, value, path))
 

@@ -92,6 +92,13 @@ def last_name(node: ast.AST) -> str:
     return ""
 
 
+def alternatives(node: ast.expr) -> list[ast.expr]:
+    """`a` and `b` of `a or b` and of `a if c else b`."""
+    if isinstance(node, ast.BoolOp):
+        return node.values
+    return [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
+
+
 def mentions(node: ast.AST, names: Collection[str]) -> bool:
     """Whether one of some variables stands in a node."""
     return any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(node))

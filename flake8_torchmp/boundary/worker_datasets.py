@@ -1,0 +1,87 @@
+"""The worker's copy of its dataset, as what prepares the worker gets it: `get_worker_info().dataset`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, last_name
+from flake8_torchmp.semantics.scopes import Scope
+from flake8_torchmp.semantics.values import Instance
+
+from .called_functions import Called
+from .crossings import Crossing
+
+MOST_NAMES = 3
+"""Names for parts of the dataset, one made of the other, that are followed."""
+
+
+def methods_called(
+    scope: Scope, loader: ast.AST | None, crossings: Iterable[Crossing], evaluator: Evaluator
+) -> Iterator[Called]:
+    """What a function that a loader's workers begin with calls on their dataset, or on what hangs on that.
+
+    `get_worker_info().dataset.transform.reseed(worker_id)`
+    """
+    names = _methods_named(scope)
+    if not names:
+        return
+    for crossing in crossings:
+        if crossing.call is not loader or crossing.parameter.role != "dataset":
+            continue
+        for hanging in crossing.hanging:
+            for name in names if isinstance(hanging.value, Instance) else ():
+                assert isinstance(hanging.value, Instance)
+                method = classes.find_method(evaluator, hanging.value.cls, name)
+                if method is not None:
+                    yield Called(method, hanging.value)
+
+
+def _methods_named(scope: Scope) -> list[str]:
+    assert isinstance(scope.node, FUNCTIONS)
+    if b"get_worker_info" not in scope.module.data:
+        return []
+    return [
+        node.func.attr
+        for node in body_nodes(scope.node)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and _is_of_own_dataset(node.func.value, scope.module)
+    ]
+
+
+def _is_of_own_dataset(node: ast.expr, module: Module, depth: int = MOST_NAMES) -> bool:
+    """Whether an expression is the worker's dataset, or an attribute of it, under whatever name."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        if is_own_dataset(node, module):
+            return True
+        node = node.value
+    if not isinstance(node, ast.Name) or not depth:
+        return False
+    values = [binding.value for binding in module.scope_of(node).bindings.get(node.id, ())]
+    return is_own_dataset(node, module) or any(
+        isinstance(value, ast.Attribute | ast.Subscript) and _is_of_own_dataset(value, module, depth - 1)
+        for value in values
+    )
+
+
+def is_own_dataset(node: ast.expr, module: Module) -> bool:
+    """`get_worker_info().dataset`, or a variable that is nothing else: each worker's copy of the one of the parent."""
+    if isinstance(node, ast.Name):
+        bound = module.scope_of(node).bindings.get(node.id, ())
+        value = bound[0].value if len(bound) == 1 and bound[0].kind == "assign" else None
+        return value is not None and not isinstance(value, ast.Name) and is_own_dataset(value, module)
+    if not isinstance(node, ast.Attribute) or node.attr != "dataset":
+        return False
+    info: ast.expr | None = node.value
+    if isinstance(info, ast.Name):
+        bound = module.scope_of(node).bindings.get(info.id, ())
+        info = bound[0].value if len(bound) == 1 else None
+    return isinstance(info, ast.Call) and asks_for_info(info, module)
+
+
+def asks_for_info(call: ast.Call, module: Module) -> bool:
+    return last_name(call.func) in ("get_worker_info", *module.names_of("get_worker_info"))
