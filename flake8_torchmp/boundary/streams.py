@@ -33,7 +33,7 @@ from flake8_torchmp.semantics.values import (
     Value,
 )
 
-from . import random_sources
+from . import apis, random_sources, worker_datasets
 from .called_functions import ITERATION_METHODS
 from .made_generators import kept_as
 from .seeding import Seeds
@@ -82,6 +82,8 @@ class Streams:
                     continue
                 name = last_name(used) or kept_as(value.arguments.call).rpartition(".")[2]
                 if self._is_reseeded(name, scope.module) or self._is_reseeded_at_start(name, user):
+                    continue
+                if self._is_reseeded_by_loader(name, worker, user):
                     continue
                 if self._is_for_order(worker) and not self._is_noise_in_part(node, worker):
                     continue
@@ -250,6 +252,31 @@ class Streams:
             for call in _reseedings(name, scope.module)
         )
 
+    def _is_reseeded_by_loader(self, name: str, worker: WorkerFunction, user: Module) -> bool:
+        """Whether a loader of the project begins its workers by a method of the dataset that sets such a generator."""
+        if not isinstance(worker.receiver, Instance):
+            return False
+        preparing = {
+            other.scope
+            for module in (user, *self._modules_of_loaders(user))
+            for other in self.workers.of(module)
+            if other.kind == "initializer"
+        }
+        methods = (
+            classes.find_method(self.outline, worker.receiver.cls, called)
+            for scope in preparing
+            for called in worker_datasets.methods_named(scope, self.outline)
+        )
+        return any(_sets(name, method.scope) for method in methods if method is not None)
+
+    def _modules_of_loaders(self, user: Module) -> Iterator[Module]:
+        """Where the classes of the project are by which a module makes loaders."""
+        for name in sorted(self.outline.codebase.derived_names(apis.LOADER_WORDS) & user.calls.keys()):
+            for call in user.calls[name]:
+                for value in self.outline.values(call.func, self.outline.frame_at(call, user)):
+                    if isinstance(value, Class):
+                        yield value.scope.module
+
     def _runs(self, node: ast.AST, module: Module) -> bool:
         function: Scope | None = module.scope_of(node).enclosing_function()
         return function is not None and self.workers.runs(function)
@@ -361,6 +388,15 @@ def _is_literal(seed: Source) -> bool:
 
 def _is_function(value: Value, scope: Scope) -> bool:
     return isinstance(value, Function) and value.scope is scope
+
+
+def _sets(name: str, method: Scope) -> bool:
+    """Whether a method stores an attribute."""
+    return any(
+        change.kind == "attribute" and change.name == name
+        for change in method.module.changes.get(receiver_name(method), ())
+        if method.module.scope_of(change.node).enclosing_function() is method
+    )
 
 
 def _is_given(value: ast.expr | None, module: Module) -> bool:

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import bound_to
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, last_name
+from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, dotted, last_name
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import Instance
+from flake8_torchmp.semantics.values import Function, Instance
 
 from .called_functions import Called
 from .crossings import Crossing
@@ -26,7 +27,7 @@ def methods_called(
 
     `get_worker_info().dataset.transform.reseed(worker_id)`
     """
-    names = _methods_named(scope)
+    names = methods_named(scope, evaluator)
     if not names:
         return
     for crossing in crossings:
@@ -40,17 +41,37 @@ def methods_called(
                     yield Called(method, hanging.value)
 
 
-def _methods_named(scope: Scope) -> list[str]:
+def methods_named(scope: Scope, evaluator: Evaluator) -> list[str]:
+    """The methods that a function calls on the dataset of its worker, or on what hangs on that."""
     assert isinstance(scope.node, FUNCTIONS)
     if b"get_worker_info" not in scope.module.data:
         return []
-    return [
-        node.func.attr
-        for node in body_nodes(scope.node)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and _is_of_own_dataset(node.func.value, scope.module)
+    calls = [node for node in body_nodes(scope.node) if isinstance(node, ast.Call)]
+    named = [
+        call.func.attr
+        for call in calls
+        if isinstance(call.func, ast.Attribute) and _is_of_own_dataset(call.func.value, scope.module)
     ]
+    given = (call for call in calls if any(_is_of_own_dataset(item, scope.module) for item in call.args))
+    return [*named, *(name for call in given for name in _called_on_given(call, scope.module, evaluator))]
+
+
+def _called_on_given(call: ast.Call, module: Module, evaluator: Evaluator) -> Iterator[str]:
+    """What a function calls on the dataset that it is given: `seed_all(get_worker_info().dataset)`."""
+    frame = evaluator.frame_at(call, module)
+    for function in evaluator.values(call.func, frame):
+        if not isinstance(function, Function):
+            continue
+        bound = bound_to(function.scope, evaluator.arguments(call, frame))
+        parameters = {
+            name
+            for name, source in bound
+            if isinstance(source.node, ast.expr) and _is_of_own_dataset(source.node, module)
+        }
+        for node in body_nodes(function.node):
+            method = node.func if isinstance(node, ast.Call) else None
+            if isinstance(method, ast.Attribute) and dotted(method.value) in parameters:
+                yield method.attr
 
 
 def _is_of_own_dataset(node: ast.expr, module: Module, depth: int = MOST_NAMES) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from . import attributes, classes, command_line
 from .calls import Arguments, Frame
-from .nodes import body_nodes, dotted, up
+from .nodes import body_nodes, dotted, position, statement_of, up
 from .values import (
     UNKNOWN,
     Class,
@@ -340,7 +340,7 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         for item in found:
             yield from (as_element(value, owner, keys[0] if keys else None) for value in evaluator.of(item))
         default = arguments.get(1, "default")
-        if default is not None and not (found and keys):
+        if default is not None and not (keys and any(not _is_put_in_later(item, arguments) for item in found)):
             yield from evaluator.of(default)
         elif not found:
             yield UNKNOWN
@@ -354,6 +354,16 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         yield Result(callee, arguments)
     else:
         yield UNKNOWN
+
+
+def _is_put_in_later(item: Source, asked: Arguments) -> bool:
+    """Whether a function puts an entry in where or behind where it asks for one.
+
+    `options["x"] = options.get("x", default)`
+    """
+    if item.frame.scope is not asked.frame.scope or not isinstance(item.node, ast.expr):
+        return False
+    return position(statement_of(item.node)) >= position(statement_of(asked.call))
 
 
 def _gives_itself(evaluator: Evaluator, owner: Instance, name: str) -> bool:

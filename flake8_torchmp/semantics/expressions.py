@@ -268,26 +268,33 @@ def _among(evaluator: Evaluator, node: ast.Compare, frame: Frame) -> Iterator[Va
     """`mode in ("train", "val")`, `mode in MODES`."""
     lefts = evaluator.values(node.left, frame)
     is_known = any(isinstance(left, Constant) for left in lefts)
-    known = _listed(evaluator, node.comparators[0], frame) if is_known else None
+    known, later = _listed(evaluator, node.comparators[0], frame) if is_known else (None, set())
     for left in lefts:
-        if known is None or not isinstance(left, Constant):
+        if known is None or not isinstance(left, Constant) or (left.value not in known and left.value in later):
             yield UNKNOWN
             continue
         value = Constant((left.value in known) is isinstance(node.ops[0], ast.In), node, frame.module)
         yield command_line.as_choice(value) if command_line.is_choice(left) else value
 
 
-def _listed(evaluator: Evaluator, node: ast.expr, frame: Frame) -> list[object] | None:
-    """The constants in a collection, the keys of a dict; None where anything else may be in it."""
+def _listed(evaluator: Evaluator, node: ast.expr, frame: Frame) -> tuple[list[object] | None, set[str]]:
+    """The constants in a collection, the keys of a dict, and the keys that it may get later.
+
+    No constants where anything else may be in it.
+    """
     known = listed_constants(node)
     if known is not None or not isinstance(node, ast.Name | ast.Attribute):
-        return known
+        return known, set()
     values = evaluator.values(node, frame)
     if len(values) != 1 or not isinstance(values[0], Collection):
-        return None
+        return None, set()
     listed = list(evaluator.elements(values))
     constants = [item.value for item in listed if isinstance(item, Constant)]
-    return constants if len(constants) == len(listed) else None
+    if len(constants) != len(listed):
+        return None, set()
+    later = {extra.label for extra in values[0].added_items()} if values[0].kind == "dict" else set()
+    own = {entry.key for entry in values[0].entries}
+    return [value for value in constants if value in own or value not in later], later
 
 
 def _walrus(evaluator: Evaluator, node: ast.NamedExpr, frame: Frame) -> Iterator[Value]:
