@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 
 from flake8_torchmp.semantics.binder import MUTATORS
-from flake8_torchmp.semantics.calls import Arguments
+from flake8_torchmp.semantics.calls import Arguments, is_manager
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import ancestors, last_name, position, statement_of, up
+from flake8_torchmp.semantics.nodes import ancestors, body_nodes, last_name, position, statement_of, up
 from flake8_torchmp.semantics.scopes import Binding, Scope
 
+from .called_functions import CONTEXT_METHODS
 from .crossings import Crossings
 from .global_names import Global
 from .mutations import Mutation
@@ -45,7 +46,9 @@ class OwnCopies:
         if self.state.is_set_by(variable, worker, self.workers, attribute) or _is_bound_before(node, variable, worker):
             return True
         if self.state.is_entered_around(node, variable) or self.state.is_told_by_process(variable):
-            return True  # what a context manager sets it takes back
+            return True
+        if _is_taken_back(variable, worker.scope):
+            return True
         binding = next((item for item in variable.bindings if item.node is node), None)
         if binding is None:
             return self._sets(node, worker.scope.module) and self._is_run_by_parent(worker.scope)
@@ -128,6 +131,22 @@ class OwnCopies:
         places = [caller.call] if isinstance(caller.call, ast.Call) else ancestors(caller.call)
         calls = [crossing.call for crossing in self.crossings.of(caller.frame.module)]
         return any(place is call for place in places for call in calls)
+
+
+def _is_taken_back(variable: Global, function: Scope) -> bool:
+    """Whether a context manager binds a variable for what it is around, and again behind that."""
+    bound = [binding.node for binding in variable.bindings]
+    if is_manager(function.node):
+        own = [item for item in bound if function.module.scope_of(item).enclosing_function() is function]
+        yields = [item for item in body_nodes(function.node) if isinstance(item, ast.Yield)]
+        return any(
+            position(first) < position(around) < position(last) for around in yields for first in own for last in own
+        )
+    owner = function.enclosing_class()
+    if owner is None or function.name not in CONTEXT_METHODS:
+        return False
+    around = {f.name for item in bound if (f := owner.module.scope_of(item).enclosing_function()) and f.parent is owner}
+    return around.issuperset(CONTEXT_METHODS)
 
 
 def _is_bound_before(node: ast.AST, variable: Global, worker: WorkerFunction) -> bool:
