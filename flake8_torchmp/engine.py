@@ -230,7 +230,7 @@ def check(
             if progress is not None:
                 progress(before + int(part * number), len(paths))
 
-        answer = _remembered(project, root, members, settings, jobs, count, cache if len(members) >= FEW else None)
+        answer = _remembered(project, members, jobs, count, cache if len(members) >= FEW else None)
         for finding in answer.findings:
             found.setdefault(finding.path, []).append(finding)
         problems.update(answer.problems)
@@ -241,21 +241,15 @@ def check(
 
 
 def _remembered(
-    project: Project,
-    root: str,
-    members: list[str],
-    settings: Settings,
-    jobs: int,
-    count: Callable[[float], None],
-    cache: Cache | None,
+    project: Project, members: list[str], jobs: int, count: Callable[[float], None], cache: Cache | None
 ) -> Answer:
     if cache is None:
         return _answer(project, members, jobs, count)
-    codebase = project.codebase
+    codebase, root = project.codebase, project.codebase.root
     others = [path for path in members if not codebase.contains(path)]
     read = codebase.data if jobs < 2 else codebase.look_at
     contents = ((path, read(path)) for path in (*codebase.files, *others))
-    key = cache.key(root, contents, members, settings)
+    key = cache.key(root, contents, members, project.model.settings)
     known = cache.answer(root, key)
     if known is None:
         known = _answer(project, members, jobs, count)

@@ -124,7 +124,8 @@ class Files:
 
     def look_at(self, path: str) -> bytes:
         """The bytes of a file, held only if they are already."""
-        return self._bytes.get(path) or self.buffers.get(path) or self._read(path)
+        held = self.buffers.get(path, self._bytes.get(path))
+        return self._read(path) if held is None else held
 
     def name_of(self, path: str) -> tuple[str, bool]:
         """The dotted name of a file, counted from above its topmost package."""
