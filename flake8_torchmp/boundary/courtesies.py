@@ -72,6 +72,17 @@ def is_done_again(handled: Sequence[ast.stmt], body: Sequence[ast.stmt]) -> bool
     )
 
 
+def is_tried_otherwise(around: ast.Try) -> bool:
+    """`return parse(text)`, and behind the block, where that failed, `return parse(repaired(text))`."""
+    first = around.body[-1]
+    function = next(outer for outer in ancestors(around) if isinstance(outer, FUNCTIONS))
+    last = function.body[-1] if isinstance(function.body, list) else first
+    if not isinstance(first, ast.Return) or not isinstance(last, ast.Return) or not isinstance(first.value, ast.Call):
+        return False
+    called = ast.dump(first.value.func)
+    return isinstance(last.value, ast.Call) and ast.dump(last.value.func) == called
+
+
 def is_usual(handler: ast.ExceptHandler, around: ast.Try) -> bool:
     """Whether a handler does what another branch does without trying: `names = set()`, as where there is no list."""
     done = [ast.dump(statement) for statement in handler.body]

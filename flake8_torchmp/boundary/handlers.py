@@ -92,6 +92,7 @@ def _is_thought_of(handler: ast.ExceptHandler, around: ast.Try, scope: Scope) ->
         or courtesies.only_reports(around.body, handler.body)
         or courtesies.gives_what_was_asked_for(handler.body, around.body, scope)
         or courtesies.is_done_again(handler.body, around.body)
+        or courtesies.is_tried_otherwise(around)
         or courtesies.improves(around.body, handler.body, scope, _receivers(scope))
         or courtesies.gives_reason(handler, scope.module.lines)
     )

@@ -253,13 +253,13 @@ class Workers:
                 if reader is not None and isinstance(base, ast.Name) and base.id == receiver_name(reader):
                     yield reader
 
-    def are_set_in_worker(self, variable: Global, state: State) -> bool:
-        """Whether worker code binds a variable for itself."""
-        return any(
-            (function := m.module.scope_of(m.node).enclosing_function()) is not None and self.runs(function)
-            for m in state.mutations.of(variable)
-            if m.kind == "rebound"
+    def are_set_in_worker(self, variable: Global, state: State, module: Module) -> bool:
+        """Whether worker code binds a variable for itself: what a module brings to workers, or anything else."""
+        here = {worker.scope for worker in self.of(module)}
+        binding = (
+            m.module.scope_of(m.node).enclosing_function() for m in state.mutations.of(variable) if m.kind == "rebound"
         )
+        return any(function in here or self.runs(function) for function in binding if function is not None)
 
     def frame_of(self, worker: WorkerFunction) -> Frame:
         """The frame in which a function runs in a worker, whatever it is called with."""

@@ -93,7 +93,7 @@ def open_resource_to_worker(module: Module, model: Model) -> Iterator[Finding]:
         yield model.finding("TMP304", message, node, place, model.steps(found.held.way, found.held.place))
     for worker in model.workers.of(module):
         for read, variable, opener, reason in model.resources.globals_read(worker, model.state):
-            if model.workers.are_set_in_worker(variable, model.state):
+            if model.workers.are_set_in_worker(variable, model.state, module):
                 continue
             message = (
                 f"{variable.name} ({opener.text}) is opened when its module is imported, and {reason} "
@@ -103,5 +103,4 @@ def open_resource_to_worker(module: Module, model: Model) -> Iterator[Finding]:
                 *variable.made("opened"),
                 Step(worker.scope.module.path, read.lineno, f"read in {worker.scope.name}()"),
             ]
-            cause = f"{variable.text} {worker.scope.name}"
-            yield model.finding("TMP304", message, read, worker.scope.module, way, cause=cause)
+            yield model.finding("TMP304", message, read, worker.scope.module, way, cause=variable.text)

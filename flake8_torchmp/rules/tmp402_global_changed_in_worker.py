@@ -132,7 +132,7 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 own = model.own_copies
                 if not own.is_set(node, variable, worker) and not own.begins_anew(variable, attribute):
                     lost.setdefault(cause, []).append(_lost(node, variable, cause, worker, model))
-            elif worker.methods - {"fork"} and not model.workers.are_set_in_worker(variable, model.state):
+            elif worker.methods - {"fork"} and not model.workers.are_set_in_worker(variable, model.state, module):
                 lost.setdefault(cause, []).append(_unshared(node, variable, worker, model))
     for several in lost.values():
         yield first_of_files(several)
