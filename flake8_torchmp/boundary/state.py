@@ -13,7 +13,16 @@ from flake8_torchmp.semantics.calls import is_class_method, is_property, paramet
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, conditions, facts
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, last_name, root_name, up
+from flake8_torchmp.semantics.nodes import (
+    FUNCTIONS,
+    ancestors,
+    body_nodes,
+    last_name,
+    mentions,
+    root_name,
+    statement_of,
+    up,
+)
 from flake8_torchmp.semantics.scopes import Binding, Change, Scope
 from flake8_torchmp.semantics.values import (
     Instance,
@@ -366,7 +375,25 @@ class State:
                 named = [right] if isinstance(test.ops[0], ast.NotIn) is holds else []
         elif not holds:
             named = [test]
-        return any(isinstance(part, ast.Name) and self.names.of_name(part, module) == variable for part in named)
+        asked = (part.value if isinstance(part, ast.Attribute) else part for part in named)  # `Stores.kept`
+        return any(isinstance(part, ast.Name) and self.names.of_name(part, module) == variable for part in asked)
+
+    def keeps_its_own(self, scope: Scope, variable: Global) -> bool:
+        """Whether a function makes what it does not find in a variable: each process has its own then.
+
+        Not where what it makes depends on what is there: `VOCAB[word] = len(VOCAB)`.
+        """
+        for mutation in self.mutations.of(variable):
+            if scope.module.scope_of(mutation.node).enclosing_function() is not scope:
+                continue
+            made = getattr(statement_of(mutation.node), "value", None)
+            if (
+                made is not None
+                and self._is_lazy(mutation.node, variable, scope.module)
+                and not mentions(made, (variable.name,))
+            ):
+                return True
+        return False
 
     def is_changed_by_read(self, node: ast.expr, module: Module) -> bool:
         """Whether a read is only the first half of a change: `X` of `X.append(1)` or `METER.note(loss)`."""

@@ -149,6 +149,8 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 continue
             if model.workers.is_of_program(worker, module) or only_decides_on_messages(node):
                 continue
+            if model.state.keeps_its_own(worker.scope, variable):
+                continue
             changes = model.state.seen_by(node, worker.scope.module, variable)
             mutation = _changed_in_parent(changes, here, model)
             if mutation is not None:
