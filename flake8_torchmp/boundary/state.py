@@ -384,7 +384,7 @@ class State:
         Not where what it makes depends on what is there: `VOCAB[word] = len(VOCAB)`.
         """
         for mutation in self.mutations.of(variable):
-            if scope.module.scope_of(mutation.node).enclosing_function() is not scope:
+            if mutation.module.scope_of(mutation.node).enclosing_function() is not scope:
                 continue
             made = getattr(statement_of(mutation.node), "value", None)
             if (
