@@ -352,12 +352,25 @@ def _is_still_given(name: str, scope: Scope) -> bool:
 def _keys_set(function: Function, name: str) -> set[object] | None:
     """The keys under which a function puts something into a parameter, if all are spelled out."""
     module = function.scope.module
-    changes = [
-        c for c in module.changes.get(name, ()) if module.scope_of(c.node).enclosing_function() is function.scope
+    keys = [
+        _key_set(change)
+        for change in module.changes.get(name, ())
+        if module.scope_of(change.node).enclosing_function() is function.scope
+        and change.kind != "delete"
+        and change.name not in TAKING
     ]
-    keys = [getattr(c.node, "slice", None) if c.kind == "item" else None for c in changes]
     constants = [key.value for key in keys if isinstance(key, ast.Constant)]
-    return set(constants) if changes and len(constants) == len(keys) else None
+    return set(constants) if keys and len(constants) == len(keys) else None
+
+
+def _key_set(change: Change) -> ast.expr | None:
+    """`"losses"` of `x["losses"] = 1`, `x["losses"].append(1)`, `x.setdefault("losses")`."""
+    if isinstance(change.target, ast.Name) and isinstance(change.node, ast.Call):
+        return change.node.args[0] if change.name == "setdefault" and change.node.args else None
+    entry: Any = change.node if change.kind == "item" else change.target
+    while isinstance(entry, ast.Subscript | ast.Attribute) and not isinstance(entry.value, ast.Name):
+        entry = entry.value
+    return entry.slice if isinstance(entry, ast.Subscript) else None
 
 
 def _key_read(node: ast.AST) -> object:

@@ -218,9 +218,9 @@ class ObjectState:
         if not isinstance(holder, ast.Attribute):
             return False
         if holder.attr in changed:
-            return isinstance(holder.ctx, ast.Load) and not isinstance(up(up(holder) or holder), ast.Expr)
+            return isinstance(holder.ctx, ast.Load) and not _is_for_its_effect(holder)
         method = classes.find_method(self.outline, part.cls, holder.attr)
-        if method is None or isinstance(up(up(holder) or holder), ast.Expr):
+        if method is None or _is_for_its_effect(holder):
             return False
         name = receiver_name(method.scope)
         return any(
@@ -411,6 +411,12 @@ class ObjectState:
             if isinstance(owner, Result)
         ]
         return [inner for source in sources if source is not None for inner in self.evaluator.of(source)]
+
+
+def _is_for_its_effect(method: ast.Attribute) -> bool:
+    """`dataset.meter.reset()` as a statement of its own, of which nobody has the result."""
+    call = up(method)
+    return isinstance(call, ast.Call) and call.func is method and isinstance(up(call), ast.Expr)
 
 
 def _does_it_too(node: ast.expr, method: str, module: Module) -> bool:

@@ -102,7 +102,10 @@ class OwnCopies:
             return name == "clear" or not (
                 name in MUTATORS or mutations.collects(node, module) or mutations.stores(node, module)
             )
-        return isinstance(node, ast.Attribute) and not isinstance(up(node), ast.AugAssign)
+        is_whole = isinstance(node, ast.Attribute) or (
+            isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and ast.unparse(node.slice) == ":"
+        )
+        return is_whole and not isinstance(up(node), ast.AugAssign)
 
     def _is_run_by_parent(self, scope: Scope) -> bool:
         """Whether the parent comes to a function of workers for itself too, otherwise than by handing it over."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import attributes, classes
@@ -70,6 +70,22 @@ class Seeds:
             if found is None and not self._is_chosen(seeding, worker):
                 found = seeding.call
         return None if found is not None and _is_meant(worker) else found
+
+    def is_seeded_by_caller(
+        self, worker: WorkerFunction, others: Iterable[WorkerFunction], fixed: dict[Scope, frozenset[str]]
+    ) -> bool:
+        """Whether what calls a function in a process seeds by who it is as well: `model = build(); seed(rank)`."""
+        callers = {
+            arguments.frame.scope.enclosing_function()
+            for arguments, _ in self.workers.evaluator.callers.of(worker.scope)
+        }
+        return any(
+            not self.is_same(seed, other, fixed.get(other.scope, frozenset()))
+            for other in others
+            if other.scope in callers and other.kind == worker.kind
+            for seeding in self._of_worker(other)
+            for seed in seeding.seeds
+        )
 
     def remedy(self, worker: WorkerFunction, module: Module) -> dict[str, str] | None:
         """What a fix has to know: the seeds of a function, and what it is given that differs between workers."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from flake8_torchmp.semantics import builtin, classes, effects
 from flake8_torchmp.semantics.binder import MUTATORS
-from flake8_torchmp.semantics.calls import is_class_method, is_property, parameters, receiver_name
+from flake8_torchmp.semantics.calls import handed_names, is_class_method, is_property, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, conditions, facts
 from flake8_torchmp.semantics.module import Module
@@ -153,7 +153,7 @@ class State:
         """`config.merge_from_file(path)`, `options.update(given)` of what the function was handed, or such a method."""
         assert isinstance(node, ast.Call)
         assert isinstance(function.node, FUNCTIONS)
-        names = parameters(function.node).keys() - {receiver_name(function)}
+        names = handed_names(function)
         own = receiver_name(function)
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
         roots = {root_name(value) for value in given}

@@ -10,7 +10,7 @@ from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import has_receiver, is_property, receiver_name
 from flake8_torchmp.semantics.flow import Condition, conditions, facts, reaching
 from flake8_torchmp.semantics.nodes import FUNCTIONS, alternatives, ancestors, last_name, position
-from flake8_torchmp.semantics.scopes import Scope
+from flake8_torchmp.semantics.scopes import Change, Scope
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method, Value
 
 from . import random_sources
@@ -244,9 +244,10 @@ class Taint:
                 for b in bindings
                 if b.value is not None and b.kind != "parameter"
             ) or any(
-                self.covers(change.node, change.value)
+                self.covers(change.node, value)
                 for change in self.module.changes.get(name.id, ())
-                if change.value is not None and self.module.scope_of(change.node).enclosing_function() is self.scope
+                if self.module.scope_of(change.node).enclosing_function() is self.scope
+                for value in _put_in(change)
             )
             self._names[key] = self._names[key] or self._is_function_of(name.id) or self._is_filled(name.id)
         return self._names[key]
@@ -327,12 +328,18 @@ class Taint:
                     and change.name in ADDING
                 ):
                     taint = Taint(self.sharding, Function(method, None), self.receiver, self._attributes)
-                    if taint.covers(change.node, change.value):
+                    if any(taint.covers(change.node, value) for value in _put_in(change)):
                         return True
         return False
 
 
 _ASKING = ast.parse("get_worker_info().id", mode="eval").body
+
+
+def _put_in(change: Change) -> list[ast.expr]:
+    """What a change puts into an object, also by keywords: `options.update(offset=info.id)`."""
+    named = [keyword.value for keyword in change.node.keywords] if isinstance(change.node, ast.Call) else []
+    return [*([change.value] if change.value is not None else []), *named]
 
 
 def _parts(node: ast.expr | None) -> list[ast.expr]:

@@ -101,7 +101,10 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             continue
         if model.seeds.has_one_worker(worker, module):
             continue
-        if worker.kind in RANKS and model.workers.train_together(module):
+        if worker.kind in RANKS and (
+            model.workers.train_together(module)
+            or model.seeds.is_seeded_by_caller(worker, model.workers.of(module), fixed)
+        ):
             continue
         receiver = worker.receiver
         if isinstance(receiver, Instance) and model.seeds.is_in_order(worker, model.sharding.shards(receiver.cls)):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .module import Module
-from .nodes import FUNCTIONS, FunctionNode, last_name
+from .nodes import FUNCTIONS, FunctionNode, last_name, root_name
 from .scopes import Scope
 from .values import Source, Value
 
@@ -183,6 +183,17 @@ def receiver_name(scope: Scope) -> str:
     node: Any = scope.node
     names = node.args.posonlyargs or node.args.args
     return names[0].arg if names and has_receiver(scope) else ""
+
+
+def handed_names(scope: Scope) -> set[str]:
+    """The parameters of a function without `self`, and its names for parts of them: `line, options = job`."""
+    assert isinstance(scope.node, FUNCTIONS)
+    found = set(parameters(scope.node)) - {receiver_name(scope)}
+    for name, bindings in scope.bindings.items():
+        values = [b.value for b in bindings if b.kind in ("assign", "unpack") and b.value is not None]
+        if len(values) == len(bindings) and all(root_name(value) in found for value in values):
+            found.add(name)
+    return found
 
 
 def made_by_class_methods(class_scope: Scope) -> list[ast.Call]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import attributes, builtin, command_line
 from .calls import Frame
 from .module import Module
-from .nodes import COMPREHENSIONS, FUNCTIONS, last_name, listed_constants
+from .nodes import COMPREHENSIONS, FUNCTIONS, last_name, listed_constants, up
 from .values import (
     UNKNOWN,
     Class,
@@ -27,6 +27,7 @@ from .values import (
     Result,
     Source,
     Text,
+    Unknown,
     Value,
     along,
     truth_of,
@@ -94,6 +95,8 @@ def _element_at(evaluator: Evaluator, base: Collection, index: ast.expr, frame: 
     if key is not None and base.kind == "dict":
         items = list(evaluator.items(base))
         matching = [source for entry_key, source in items if entry_key == key]
+        if matching and _may_be_set_anew(evaluator, base, key, matching):
+            yield UNKNOWN
         matching = matching or [source for entry_key, source in items if entry_key is None]
     elif isinstance(key, int) and base.kind in ("list", "tuple") and not base.added_items():
         matching = [base.entries[key].source] if -len(base.entries) <= key < len(base.entries) else []
@@ -106,6 +109,29 @@ def _element_at(evaluator: Evaluator, base: Collection, index: ast.expr, frame: 
         yield from (along(inner, base, key) for inner in evaluator.of(source))
     if not matching:
         yield UNKNOWN
+
+
+def _may_be_set_anew(evaluator: Evaluator, base: Collection, key: object, known: list[Source]) -> bool:
+    """Whether a setting may be one of those that somebody sets without spelling out which."""
+    return _sets_unseen(evaluator, base, key) and all(
+        isinstance(value, Constant) for source in known for value in evaluator.of(source)
+    )
+
+
+def _sets_unseen(evaluator: Evaluator, base: Collection, key: object) -> bool:
+    """`config[name] = value`, `config.update(json.load(file))`."""
+    for extra in base.added_items():
+        value, frame = extra.source
+        if extra.kind == "elements":
+            if all(isinstance(values, Unknown | Result) for values in evaluator.of(extra.source)):
+                return True
+        elif extra.kind == "entry" and not extra.label:
+            statement = up(value)
+            for place in statement.targets if isinstance(statement, ast.Assign) else []:
+                names = evaluator.values(place.slice, frame) if isinstance(place, ast.Subscript) else ()
+                if any(not isinstance(name, Constant) or name.value == key for name in names):
+                    return True
+    return False
 
 
 def _display(evaluator: Evaluator, node: Any, frame: Frame) -> Iterator[Value]:
