@@ -288,24 +288,6 @@ class Callers:
                 arguments = self.evaluator.argument_lists.joined(value.arguments, arguments)
             yield arguments, target.receiver if isinstance(target, Method) else None
             return
-        yield from self._overridden(key, callee, scope, module)
-
-    def _overridden(
-        self, key: ast.AST, callee: ast.expr, scope: Scope, module: Module
-    ) -> Iterator[tuple[Arguments, Value | None]]:
-        """`self.find(root)` in a base class, which runs what the class derived from it defines."""
-        owner, method = scope.parent, module.scope_of(callee).enclosing_function()
-        above = method.enclosing_class() if method is not None else None
-        if owner is None or not owner.is_class or method is None or above is None or above is owner:
-            return
-        if not isinstance(callee, ast.Attribute) or dotted(callee.value) != receiver_name(method):
-            return
-        assert owner.parent is not None
-        cls = Class(owner, self.evaluator.frame_of(owner.parent))
-        if any(item.scope is above for item in classes.project_classes(self.evaluator, cls)):
-            receiver = Instance(cls, None)
-            frame = self.evaluator.frame(method, None, self.evaluator.frame_of(method).closure, receiver)
-            yield self.evaluator.arguments(key, frame), receiver
 
     def receiver(self, call: ast.AST, scope: Scope, frame: Frame) -> Value | None:
         """The object on which a call runs a method, or on which a property is read, in a given frame of the caller."""
@@ -320,14 +302,6 @@ class Callers:
                 if isinstance(value, Method) and value.function.scope is scope:
                     return value.receiver
         return None
-
-    def runs_another(self, arguments: Arguments, scope: Scope, frame: Frame) -> bool:
-        """Whether a call in a base class, in a given frame, runs what another derived class defines."""
-        known, now = arguments.frame.receiver, frame.receiver
-        if frame is arguments.frame or not isinstance(known, Instance) or not isinstance(now, Instance):
-            return False
-        method = classes.find_method(self.evaluator, now.cls, scope.name)
-        return method is not None and method.scope is not scope
 
     def constructions(self, class_scope: Scope) -> list[tuple[Class, Arguments]]:
         """The calls that make objects of a class or of a subclass that does not have its own `__init__`."""

@@ -131,8 +131,6 @@ class Evaluator(Answers):
             for outer in [arguments.frame] if is_known else self.contexts(arguments.frame.scope, depth - 1, share):
                 if outer.depth + 1 >= DEEPEST_CALL or self._is_running(scope, outer):
                     continue
-                if self.callers.runs_another(arguments, scope, outer):
-                    continue
                 inner = self._arguments_in(outer, arguments)
                 function_closure = outer.of(scope.parent) if scope.parent is not None else None
                 if isinstance(arguments.call, ast.Call | ast.Attribute) and outer is not arguments.frame:
