@@ -273,6 +273,13 @@ _STARTING = Words(
     rb"|call_parse|\bfork(?:pty)?\b|\bThread",
     b"multiprocessing Process Pool spawn start_ get_context call_parse fork Thread".split(),
 )
+_TASKS = Words(
+    rb"(?:\b|_)(?:imap|starmap|apply_async|map_async)|\.(?:map|submit)\(",
+    b"imap starmap apply_async map_async .map( .submit(".split(),
+)
+"""What is asked of a pool or executor that another file made and handed over."""
+_THREADING = Words(rb"\bthreading\b|\b_thread\b|\bQueueListener\b", b"thread QueueListener".split())
+"""What starts threads that another file forks after."""
 _DATASETS = Words(
     rb"Dataset\b|IterDataPipe|\bDatasetFolder|\bImageFolder|get_worker_info",
     b"Dataset IterDataPipe ImageFolder get_worker_info".split(),
@@ -280,7 +287,12 @@ _DATASETS = Words(
 _LIBRARIES_OF_DATASETS = (b"torchvision", b"torchaudio", b"torch_geometric")
 
 OWN_WORDS = any_of(
-    LOADER_WORDS, _STARTING, _DATASETS, pairs=[(library, b"datasets") for library in _LIBRARIES_OF_DATASETS]
+    LOADER_WORDS,
+    _STARTING,
+    _TASKS,
+    _THREADING,
+    _DATASETS,
+    pairs=[(library, b"datasets") for library in _LIBRARIES_OF_DATASETS],
 )
 """No file without one of these words has a crossing, worker code or a start of its own."""
 

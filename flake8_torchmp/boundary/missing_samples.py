@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import classes, containers
 from flake8_torchmp.semantics.calls import Frame, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import EXITS, Condition, conditions, facts, never_continues, reaching
@@ -225,7 +225,7 @@ class _Search:
                 continue
             if self._is_excluded(binding.node, scope, frame):
                 continue
-            if isinstance(binding.value, ast.Dict) and _is_filled_later(node.id, scope):
+            if containers.written_entries(binding.value) is not None and _is_filled_later(node.id, scope):
                 yield from self._kept(node.id, binding.value, scope, frame, statement, depth)
                 continue
             if _is_looped_away(node.id, scope) or _is_replaced(binding, node, scope):
@@ -252,7 +252,7 @@ class _Search:
                         yield from self._expression(part, inner.scope, inner, statement, depth + 1)
 
     def _kept(
-        self, name: str, made: ast.Dict, scope: Scope, frame: Frame, statement: ast.AST, depth: int
+        self, name: str, made: ast.expr, scope: Scope, frame: Frame, statement: ast.AST, depth: int
     ) -> Iterator[NoSample]:
         """The entries of a dict that is filled step by step which can be None in the end."""
         changes = [c for c in scope.module.changes.get(name, ()) if scope.module.scope_of(c.target) is scope]
@@ -262,7 +262,7 @@ class _Search:
         if any(isinstance(up(load), ast.Call | ast.keyword) for load in loads):
             return  # somebody else may fill it
         sets: list[tuple[Any, Any, ast.AST]] = [
-            *((key, value, made) for key, value in zip(made.keys, made.values, strict=True)),
+            *((key, value, made) for key, value in containers.written_entries(made) or ()),
             *((c.node.slice, c.value, c.node) for c in changes if isinstance(c.node, ast.Subscript)),
         ]
         known = {(ast.unparse(fact.test), fact.holds) for fact in _facts(statement)}
@@ -347,7 +347,7 @@ def _is_filled_later(name: str, scope: Scope) -> bool:
     )
 
 
-def _is_plainly_set(change: Change, made: ast.Dict) -> bool:
+def _is_plainly_set(change: Change, made: ast.expr) -> bool:
     """`sample["mask"] = value` behind the dict, in no loop or try."""
     node = change.node
     if (

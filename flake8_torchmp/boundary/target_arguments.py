@@ -191,9 +191,11 @@ class TargetArguments:
         if target is None or given is None:
             return None
         values = self.evaluator.of(target)
-        problems = {self._misfit(value, given) for value in values}
+        is_unbound = self._is_read_of_class(target)
+        problems = {self._misfit(value, given, is_unbound=is_unbound) for value in values}
         if len(problems) == 1 and (problem := problems.pop()):
-            without_rank = self._without_rank(values[0], given, call) if len(values) == 1 else None
+            is_plain = len(values) == 1 and not is_unbound
+            without_rank = self._without_rank(values[0], given, call) if is_plain else None
             return BadArguments("fit", call.node, call.module, problem, call, without_rank)
         return None
 
@@ -267,7 +269,15 @@ class TargetArguments:
         names = [key for key, _ in self.evaluator.items(values[0])]
         return frozenset(str(name) for name in names) if all(isinstance(name, str) for name in names) else None
 
-    def _misfit(self, value: Value, given: Given) -> str:
+    def _is_read_of_class(self, target: Source) -> bool:
+        """`target=Trainer.run`: the function itself, which wants an object first."""
+        node = target.node
+        if not isinstance(node, ast.Attribute):
+            return False
+        bases = self.evaluator.values(node.value, target.frame)
+        return bool(bases) and all(isinstance(base, Class) for base in bases)
+
+    def _misfit(self, value: Value, given: Given, *, is_unbound: bool = False) -> str:
         """How the arguments miss what a function takes, in words; nothing where they fit or nobody knows."""
         if isinstance(value, Partial):
             bound = value.arguments
@@ -285,7 +295,8 @@ class TargetArguments:
             function, taken = value.function, 1
         elif isinstance(value, Function):
             function = value
-            if function.scope.parent is not None and function.scope.parent.is_class and not is_static(function.node):
+            parent = function.scope.parent
+            if not is_unbound and parent is not None and parent.is_class and not is_static(function.node):
                 return ""
         else:
             return ""

@@ -287,7 +287,7 @@ def as_mapping(evaluator: Evaluator, value: Value, arguments: Arguments) -> Valu
         found.update(attributes.field_sources(evaluator, value))
     elif isinstance(value, Result) and value.name.removesuffix("()") in RECORDS:
         found.update(value.arguments.keywords)
-    elif options := command_line.read_all(value, arguments):
+    elif options := command_line.read_all(evaluator, value, arguments):
         entries = tuple(Entry(name, source) for name, source in options.items())
         return Collection("dict", entries, False, arguments.call, arguments.frame.module)
     elif isinstance(value, External):

@@ -34,7 +34,7 @@ Changed = Sequence[tuple[Change, Callable[[], Frame]]]
 class Additions:
     """What changes put on one object: each is looked at when somebody asks for what it may add."""
 
-    __slots__ = ("_by_name", "_evaluator", "_inner", "_items", "_of_elements")
+    __slots__ = ("_by_name", "_evaluator", "_inner", "_items", "_of_attributes", "_of_elements")
 
     def __init__(self, evaluator: Evaluator, changes: Changed) -> None:
         self._evaluator = evaluator
@@ -42,6 +42,7 @@ class Additions:
         self._inner = [item for item in changes if looped.is_inner(item[0])]
         self._items = [item for item in changes if item[0].kind != "attribute" and not looped.is_inner(item[0])]
         self._of_elements: dict[object, Additions] = {}
+        self._of_attributes: dict[str, Additions | None] = {}
         self._by_name: dict[str, list[tuple[Change, Callable[[], Frame]]]] = {"": attributes}
         for item in attributes:
             self._by_name.setdefault(item[0].name, []).append(item)
@@ -61,6 +62,14 @@ class Additions:
             on_it = [(looped.of_itself(change), frame) for change, frame in named]
             self._of_elements[key] = Additions(self._evaluator, on_it)
         return self._of_elements.get(key)
+
+    def of_attribute(self, name: str) -> Additions | None:
+        """What is put on an attribute's object by way of this one: `config.loader.workers = 0` on `config.loader`."""
+        if name not in self._of_attributes:
+            way = f"{name}."
+            on_it = [(c._replace(name=c.name[len(way) :]), f) for c, f in self._by_name[""] if c.name.startswith(way)]
+            self._of_attributes[name] = Additions(self._evaluator, on_it) if on_it else None
+        return self._of_attributes[name]
 
 
 def latest(stored: list[Extra], use: ast.AST, frame: Frame) -> list[Extra]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from . import attributes, classes
 from .calls import receiver_name
 from .evaluate import Evaluator
+from .nodes import dotted
 from .scopes import Change, Scope
 from .values import Class, Instance, Value
 
@@ -52,3 +53,12 @@ def _stores(cls: Class) -> list[tuple[Change, Scope]]:
         ]
     known: list[tuple[Change, Scope]] = module.memo[key]
     return known
+
+
+def written_entries(made: ast.expr) -> list[tuple[ast.expr | None, ast.expr]] | None:
+    """The keys and values of `{"index": index}` or `dict(index=index)`; None for anything else."""
+    if isinstance(made, ast.Dict):
+        return list(zip(made.keys, made.values, strict=True))
+    if not isinstance(made, ast.Call) or dotted(made.func) != "dict" or made.args:
+        return None
+    return [(ast.copy_location(ast.Constant(k.arg), k) if k.arg else None, k.value) for k in made.keywords]

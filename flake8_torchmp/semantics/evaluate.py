@@ -491,7 +491,10 @@ class Evaluator(Answers):
     def _attribute(self, node: ast.Attribute, frame: Frame) -> Iterator[Value]:
         for base in self.values(node.value, frame):
             settled = list(attributes.settled_before(self, base, node, frame)) if isinstance(base, Instance) else []
+            added = [inner for additions in base.additions if (inner := additions.of_attribute(node.attr)) is not None]
             for value in settled or self.member(base, node.attr, node, frame):
+                for inner in added if isinstance(value, Instance) else ():
+                    value = value.with_additions(inner)
                 yield value.after(Hop(node, frame.module, f".{node.attr}"))
 
     def member(self, base: Value, name: str, node: ast.AST, frame: Frame) -> Iterator[Value]:

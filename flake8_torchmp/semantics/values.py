@@ -56,6 +56,8 @@ class Additions(Protocol):
 
     def of_element(self, key: object) -> Additions | None: ...
 
+    def of_attribute(self, name: str) -> Additions | None: ...
+
 
 class Value:
     """The base of all values. `key` tells two values apart, whatever way they took."""
@@ -439,6 +441,9 @@ class _OfElements:
 
     def of_element(self, key: object) -> Additions | None:
         return self._additions.of_element(key if self._has_keys else None)
+
+    def of_attribute(self, name: str) -> Additions | None:  # noqa: ARG002
+        return None
 
 
 def with_same_elements(made: Collection, holders: Iterable[Value], *, has_keys: bool = False) -> Collection:
