@@ -9,6 +9,7 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import bound_to, is_manager
 from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import caught_by
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, is_none, last_name, up
 from flake8_torchmp.semantics.scopes import Place, Scope
@@ -31,17 +32,19 @@ class Escapes:
             return True
         if scope.place in roots or depth > DEEPEST:
             return False
-        called = [(call, around) for call in self._calls(scope) if (around := _function_around(call)) is not None]
+        places = ((call, module.scope_of(call).enclosing_function()) for call, module in self._calls(scope))
+        called = [(call, around) for call, around in places if around is not None]
         in_workers = [(call, around) for call, around in called if self.workers.runs(around)]
         return bool(called) and all(
-            self._is_caught_inside(call, scope, cls) or self.is_caught(call, around, cls, roots, depth + 1)
+            self._is_caught_inside(call, around.module, scope, cls)
+            or self.is_caught(call, around, cls, roots, depth + 1)
             for call, around in in_workers or called
         )
 
-    def _calls(self, scope: Scope) -> Iterator[ast.AST]:
+    def _calls(self, scope: Scope) -> Iterator[tuple[ast.AST, Module]]:
         """Where a function is called, or given to something that may call it there and then."""
-        known = [arguments.call for arguments, _ in self.evaluator.callers.of(scope)]
-        yield from known
+        known = {arguments.call: arguments.frame.module for arguments, _ in self.evaluator.callers.of(scope)}
+        yield from known.items()
         codebase = self.evaluator.codebase
         for path in codebase.mentioning(scope.name, scope.module.path):
             module = codebase.module(path) if codebase.reads(path, scope.name) else None
@@ -52,12 +55,11 @@ class Escapes:
                 if isinstance(call, ast.Call) and call.func is not load and load not in known and call not in known:
                     values = self.outline.values(load, self.outline.frame_at(load, module))
                     if any(_scope_of(value) is scope for value in values):
-                        yield call
+                        yield call, module
 
-    def _is_caught_inside(self, call: ast.AST, scope: Scope, cls: Class) -> bool:
+    def _is_caught_inside(self, call: ast.AST, module: Module, scope: Scope, cls: Class) -> bool:
         """Whether what is given the function catches what that raises: `attempt(step, x)`."""
-        module = _module_of(call)
-        if not isinstance(call, ast.Call) or module is None or not may_run_project(self.outline, call.func, module):
+        if not isinstance(call, ast.Call) or not may_run_project(self.outline, call.func, module):
             return False
         frame = self.outline.frame_at(call, module)
         for value in self.outline.values(call.func, frame):
@@ -108,7 +110,7 @@ class Escapes:
                 return False
             if isinstance(outer, ast.Try) and any(child is item for item in outer.body):
                 for handler in outer.handlers:
-                    if _kinds(handler) & names:
+                    if not names.isdisjoint(caught_by(handler)):
                         return not any(isinstance(n, ast.Raise) and n.exc is None for n in ast.walk(handler))
             if isinstance(outer, ast.With) and any(child is item for item in outer.body):
                 entered = [item.context_expr for item in outer.items]
@@ -137,11 +139,6 @@ class Escapes:
         return False
 
 
-def _kinds(handler: ast.ExceptHandler) -> set[str]:
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return {last_name(kind) if kind is not None else "" for kind in kinds}
-
-
 def _is_false(node: ast.expr | None) -> bool:
     return node is None or is_none(node) or (isinstance(node, ast.Constant) and node.value is False)
 
@@ -150,13 +147,3 @@ def _scope_of(value: object) -> Scope | None:
     """The function of the project that a value is."""
     function = value.function if isinstance(value, Method) else value
     return function.scope if isinstance(function, Function) else None
-
-
-def _module_of(node: ast.AST) -> Module | None:
-    scope: Scope | None = getattr(node, "_torchmp_scope", None)
-    return scope.module if scope is not None else None
-
-
-def _function_around(node: ast.AST) -> Scope | None:
-    scope: Scope | None = getattr(node, "_torchmp_scope", None)
-    return scope.enclosing_function() if scope is not None else None

@@ -11,11 +11,13 @@ from flake8_torchmp.semantics.calls import Frame, receiver_name
 from flake8_torchmp.semantics.codebase import Codebase
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import caught_around, conditions, facts_at
+from flake8_torchmp.semantics.flow import caught_around, caught_by, conditions, facts_at
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, listed_constants, up
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Constant, External, Result, Unknown, truth_of
+
+from .sides import names_side
 
 RAISING = frozenset(("sys.exit", "builtins.exit", "builtins.quit", "builtins.SystemExit"))
 """They raise SystemExit, which can be caught."""
@@ -29,7 +31,6 @@ CATCHABLE = frozenset(
     ("sys.exit()", "exit()", "quit()", "raise SystemExit", *(f"{n}() of a parser" for n in BY_PARSER))
 )
 NAMES = frozenset(name.rpartition(".")[2] for name in RAISING | HARD | TO_ITSELF)
-TELLING_SIDES = frozenset(("get_worker_info", "current_process", "parent_process"))
 
 _EXIT_CODE = re.compile(rb"\b(?:exitcode|sentinel|is_alive)\b")
 
@@ -160,21 +161,15 @@ def _is_considered(node: ast.AST, found: Exit, scope: Scope) -> bool:
     if found.text not in ("os._exit()", "os.abort()") and not CATCHING.isdisjoint(caught_around(node)):
         return True
     for holder in ancestors(node):
-        if isinstance(holder, ast.ExceptHandler) and holder.type is not None:
-            kinds = holder.type.elts if isinstance(holder.type, ast.Tuple) else [holder.type]
-            if any(last_name(kind) == "KeyboardInterrupt" for kind in kinds):
-                return True
+        if isinstance(holder, ast.ExceptHandler) and "KeyboardInterrupt" in caught_by(holder):
+            return True
         if isinstance(holder, FUNCTIONS):
             inner = scope.module.scopes[holder]
             if inner is not scope and is_signal_handler(inner):
                 return True
             if inner is scope:
                 break
-    return any(
-        isinstance(part, ast.Name | ast.Attribute) and last_name(part) in TELLING_SIDES
-        for condition in conditions(node)
-        for part in ast.walk(condition.test)
-    )
+    return any(names_side(condition.test) for condition in conditions(node))
 
 
 def is_signal_handler(scope: Scope) -> bool:

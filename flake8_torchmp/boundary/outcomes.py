@@ -6,8 +6,9 @@ import ast
 from typing import Any
 
 from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import caught_by
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import COMPREHENSIONS, dotted, last_name, up
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, last_name, up
 from flake8_torchmp.semantics.values import Function, Method, Partial, Value
 
 NOT_ASKING = frozenset("wait ready done running cancel cancelled".split())
@@ -202,9 +203,7 @@ def _cannot_fail_unseen(statement: ast.stmt) -> bool:
 
 
 def _is_broad(handler: ast.ExceptHandler) -> bool:
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    names = {dotted(kind).rpartition(".")[2] if kind is not None else "" for kind in kinds}
     parts = [part for statement in handler.body for part in ast.walk(statement)]
     raises = any(isinstance(part, ast.Raise) for part in parts)
     tells = any(isinstance(part, ast.Call) and not isinstance(up(part), ast.Raise) for part in parts)
-    return not names.isdisjoint(BROAD) and (tells or not raises)
+    return not BROAD.isdisjoint(caught_by(handler)) and (tells or not raises)

@@ -403,12 +403,8 @@ class Seeds:
     def _is_chosen(self, seeding: Seeding, worker: WorkerFunction) -> bool:
         """Seeded under a switch of its own, or for some workers alone."""
         words = {dotted(n) for seed in seeding.seeds for n in ast.walk(seed) if isinstance(n, ast.Name | ast.Attribute)}
-        words |= {
-            "",
-            "hasattr",
-            receiver_name(worker.scope),
-            kept_as(seeding.call),
-        }  # `if self.rng is None:` makes one a process
+        own = kept_as(seeding.call)  # `if self.rng is None:` makes one a process
+        words |= {"", "hasattr", receiver_name(worker.scope), own}
         return any(
             not words.issuperset(dotted(n) for n in ast.walk(condition.test) if isinstance(n, ast.Name | ast.Attribute))
             for condition in conditions(seeding.call)

@@ -105,4 +105,4 @@ def is_own_dataset(node: ast.expr, module: Module) -> bool:
 
 
 def asks_for_info(call: ast.Call, module: Module) -> bool:
-    return last_name(call.func) in ("get_worker_info", *module.names_of("get_worker_info"))
+    return last_name(call.func) in module.names_of("get_worker_info")

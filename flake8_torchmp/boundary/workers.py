@@ -277,8 +277,7 @@ class Workers:
             caller = made.frame.module.scope_of(made.call).enclosing_function() if made is not None else None
             if caller is not None and self.runs(caller):
                 found.append(frame)
-        closure = self.evaluator.frame_of(worker.scope).closure
-        return found or [self.evaluator.frame(worker.scope, None, closure, worker.receiver)]
+        return found or [self.frame_of(worker)]
 
     # where it begins
 

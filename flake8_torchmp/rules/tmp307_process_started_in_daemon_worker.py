@@ -63,23 +63,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TypeGuard
 
 from flake8_torchmp.boundary.guards import is_guarded
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.samples import frames_of_given
-from flake8_torchmp.boundary.sides import is_left_to_parent
+from flake8_torchmp.boundary.sides import asks_for_side, is_left_to_parent
 from flake8_torchmp.boundary.starts import Start
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.calls import receiver_name
 from flake8_torchmp.semantics.flow import caught_around, conditions
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted
 
 from . import rule
 
-ASKING = frozenset(("get_worker_info", "parent_process", "current_process", "daemon"))
 FARTHEST = 2
 """So many calls away from what is handed over, options on the way hardly lead a worker to another start."""
 
@@ -153,7 +151,7 @@ def _is_considered(node: ast.AST, module: Module, model: Model) -> bool:
     if not {"", "AssertionError", "Exception"}.isdisjoint(caught_around(node)):
         return True
     return is_guarded(model.evaluator, node, module) or any(
-        _asks_how_many(condition.test) or _asks_for_side(condition.test, module, model)
+        _asks_how_many(condition.test) or asks_for_side(condition.test, module, model.evaluator)
         for condition in conditions(node)
     )
 
@@ -162,30 +160,9 @@ def _counts_its_side(start: Start, model: Model) -> bool:
     """`DataLoader(data, num_workers=0 if current_process().daemon else 2)`"""
     made = start.loader.arguments if start.loader is not None else None
     count = made.keywords.get("num_workers") if made is not None else None
-    return (
-        count is not None and isinstance(count.node, ast.expr) and _asks_for_side(count.node, count.frame.module, model)
-    )
-
-
-def _asks_for_side(node: ast.expr, module: Module, model: Model, depth: int = 2) -> bool:
-    """Whether an expression asks in which process it is, by a variable or a function of the module too."""
-    for part in ast.walk(node):
-        if last_name(part) in ASKING:
-            return True
-        if not isinstance(part, ast.Name) or depth == 0:
-            continue
-        scope = model.evaluator.scope_binding(part.id, module.scope_of(part))
-        for binding in scope.bindings[part.id] if scope is not None else ():
-            returned = module.scopes[binding.node].returns if binding.kind == "def" else ()
-            told = [binding.value, *(statement.value for statement in returned)]
-            if any(_is_answer(value) and _asks_for_side(value, module, model, depth - 1) for value in told):
-                return True
-    return False
-
-
-def _is_answer(value: ast.expr | None) -> TypeGuard[ast.expr]:
-    """Not the worker's info itself, by which samples are shared out as well."""
-    return value is not None and not (isinstance(value, ast.Call) and last_name(value.func) == "get_worker_info")
+    if count is None or not isinstance(count.node, ast.expr):
+        return False
+    return asks_for_side(count.node, count.frame.module, model.evaluator)
 
 
 def _asks_how_many(test: ast.expr) -> bool:

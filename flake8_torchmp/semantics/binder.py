@@ -20,7 +20,7 @@ MUTATORS = frozenset(
 """Methods that change their object in place. A single trailing underscore (`zero_`) says the same."""
 
 OF_A_CALL = "()"
-"""The root of what a call gives, which has no name: `get_worker_info().dataset.rng = rng`."""
+"""The root of what a call gives, which has no name: `current().settings.size = 3`."""
 
 ADDING = frozenset(
     "add append appendleft extend extendleft insert put set_transform setdefault update "

@@ -200,9 +200,7 @@ def caught_around(node: ast.AST) -> Iterator[str]:
     while parent is not None and not isinstance(parent, FUNCTIONS):
         if isinstance(parent, ast.Try) and any(child is item for item in parent.body):
             for handler in parent.handlers:
-                kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-                for kind in kinds:
-                    yield dotted(kind).rpartition(".")[2] if kind is not None else ""
+                yield from caught_by(handler)
         elif isinstance(parent, ast.With | ast.AsyncWith):
             for item in parent.items:
                 call = item.context_expr
@@ -210,6 +208,12 @@ def caught_around(node: ast.AST) -> Iterator[str]:
                     for kind in call.args:
                         yield dotted(kind).rpartition(".")[2]
         child, parent = parent, up(parent)
+
+
+def caught_by(handler: ast.ExceptHandler) -> list[str]:
+    """The last names of the exceptions that a handler takes; `` for a bare except."""
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return [dotted(kind).rpartition(".")[2] if kind is not None else "" for kind in kinds]
 
 
 def reaching(bindings: Sequence[Binding], use: ast.AST, scope: Scope, use_scope: Scope) -> list[Binding]:
