@@ -18,7 +18,7 @@ from . import source
 from .boundary.apis import LIBRARIES, OWN_WORDS, WORDS
 from .boundary.expectations import expects_error
 from .boundary.model import Model
-from .findings import Answer, Finding
+from .findings import CRASH, Answer, Finding
 from .rules import Rule, all_rules
 from .semantics.codebase import Codebase
 from .semantics.files import Extent
@@ -150,7 +150,7 @@ class Project:
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{os.path.basename(place.filename)}:{place.lineno}"
             message = f"rule {rule.code} {rule.name} failed ({type(error).__name__} in {where}): please report it"
-            return [Finding(seed, 1, 0, "TMP000", message, 1, 0, "internal-error")]
+            return [Finding(seed, 1, 0, CRASH, message, 1, 0, "internal-error")]
 
     def _is_expected(self, finding: Finding) -> bool:
         """Whether a test expects an error where it is, or on the way that leads there."""
@@ -253,7 +253,7 @@ def _remembered(
     known = cache.answer(root, key)
     if known is None:
         known = _answer(project, members, jobs, count)
-        if all(finding.code != "TMP000" for finding in known.findings):
+        if all(finding.code != CRASH for finding in known.findings):
             cache.keep(root, key, known)
     return known
 

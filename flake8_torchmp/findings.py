@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+CRASH = "TMP000"
+"""The code of what is said where a rule, or the check itself, fails."""
+
 
 class Step(NamedTuple):
     """One hop of a way, e.g. `DataLoader(collate_fn=)` in train.py:80."""

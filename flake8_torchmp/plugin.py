@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from flake8_torchmp import __version__, source
+from flake8_torchmp.findings import CRASH
 from flake8_torchmp.options import SETTINGS, Option
 from flake8_torchmp.options.configuration import Chosen, ConfigurationError, Configurations, choose
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from flake8_torchmp.engine import Project
     from flake8_torchmp.settings import Settings
 
-CRASH = "TMP000"
 OFF_BY_DEFAULT = "TMP9"
 
 Reported = tuple[int, int, str, type["Plugin"]]

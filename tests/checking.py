@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fixture_format import Fixture, read
 
 from flake8_torchmp import engine, rules
+from flake8_torchmp.findings import CRASH
 from flake8_torchmp.settings import Settings
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ FLAKE8_FORMAT = "%(path)s\t%(row)d\t%(col)d\t%(code)s\t%(text)s"
 CODES = frozenset(rule.code for rule in rules.all_rules())
 """Fixtures of later rules lie in the tree too: only what these codes say counts."""
 BY_DEFAULT = frozenset(rule.code for rule in rules.all_rules() if rule.default)
+COUNTED = BY_DEFAULT | {CRASH}
 
 
 class Said(NamedTuple):
@@ -42,7 +44,7 @@ def lay_out(programs: Iterable[Fixture], folder: Path) -> None:
 
 def codes_of(program: Fixture) -> frozenset[str]:
     """The codes that count for a fixture: what is off by default does in the folder of its own rule alone."""
-    return BY_DEFAULT | ({program.code} & CODES)
+    return COUNTED | ({program.code} & CODES)
 
 
 def by_engine(programs: Iterable[Fixture], folder: Path) -> set[Said]:
@@ -63,7 +65,7 @@ def by_torchmp(folder: Path, *arguments: str) -> set[Said]:
     return {
         Said(one["path"].removeprefix("./"), one["line"], one["column"], one["code"])
         for one in json.loads(done.stdout)["findings"]
-        if one["code"] in BY_DEFAULT
+        if one["code"] in COUNTED
     }
 
 
@@ -73,7 +75,7 @@ def by_flake8(folder: Path, *arguments: str) -> set[Said]:
     said = [
         Said(path.removeprefix("./"), int(row), int(column), code)
         for path, row, column, code, _ in rows
-        if code in BY_DEFAULT
+        if code in COUNTED
     ]
     assert len(said) == len(set(said)), "a finding is reported twice"
     return set(said)

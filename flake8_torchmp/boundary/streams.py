@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -33,7 +33,7 @@ from flake8_torchmp.semantics.values import (
     Value,
 )
 
-from . import apis, random_sources, worker_datasets
+from . import random_sources
 from .called_functions import ITERATION_METHODS
 from .made_generators import kept_as
 from .seeding import Seeds
@@ -81,9 +81,8 @@ class Streams:
                 if value is None or not self._is_made_once(value, worker, user):
                     continue
                 name = last_name(used) or kept_as(value.arguments.call).rpartition(".")[2]
-                if self._is_reseeded(name, scope.module) or self._is_reseeded_at_start(name, user):
-                    continue
-                if self._is_reseeded_by_loader(name, worker, user):
+                homes = scope.module, value.arguments.frame.module
+                if self._is_reseeded(name, homes, user) or self._is_reseeded_at_start(name, user):
                     continue
                 if self._is_for_order(worker) and not self._is_noise_in_part(node, worker):
                     continue
@@ -109,7 +108,7 @@ class Streams:
             return next(filter(None, map(_made, self._given_to_initializers(node.id, worker.scope.module))), None)
         scope = worker.scope.module.scope_of(node)
         for context in self.evaluator.contexts(worker.scope):
-            if self._is_run_by_parent(context):
+            if self._is_run_by_parent(context, user):
                 continue
             for value in self.evaluator.values(node, self.evaluator.frame_in(scope, context)):
                 made = _made(value)
@@ -176,12 +175,12 @@ class Streams:
                         for _, source in list(self.evaluator.items(given))[place : place + 1]:
                             yield from self.evaluator.of(source)
 
-    def _is_run_by_parent(self, frame: Frame) -> bool:
+    def _is_run_by_parent(self, frame: Frame, user: Module) -> bool:
         """Whether a frame is that of a plain call which no worker makes."""
         call = frame.arguments.call if frame.arguments is not None else None
         if frame.arguments is None or not isinstance(call, ast.Call) or self.evaluator.callers.is_deferred(call):
             return False
-        return not self._runs(call, frame.arguments.frame.module)
+        return not self._runs(call, frame.arguments.frame.module, user)
 
     def _shared_by_tasks(self, node: ast.expr, worker: WorkerFunction) -> Result | None:
         """The one generator that the elements hold which a pool's workers are handed."""
@@ -222,24 +221,24 @@ class Streams:
         if function is None:
             is_seeded = bool(value.arguments.positional or value.arguments.keywords) or "manual_seed" in value.name
             return is_seeded or "torch" in value.name or "fork" in worker.methods
-        return not (self.workers.runs(function) or any(function is other.scope for other in self.workers.of(user)))
+        return not self._runs(call, module, user)
 
-    def _is_reseeded(self, name: str, module: Module) -> bool:
-        """Whether worker code makes a generator of that name anew, or seeds it."""
+    def _is_reseeded(self, name: str, homes: Iterable[Module], user: Module) -> bool:
+        """Whether worker code makes a generator of that name anew, or seeds it, where it is used or made."""
         codebase = self.outline.codebase
-        for path in codebase.mentioning(name, module.path):
+        for path in dict.fromkeys(path for home in homes for path in codebase.mentioning(name, home.path)):
             other = codebase.module(path)
             if other is None:
                 continue
-            if any(self._runs(call, other) for call in _reseedings(name, other)):
+            if any(self._runs(call, other, user) for call in _reseedings(name, other)):
                 return True
             for changes in list(other.changes.values()):
                 for change in changes:
                     is_set = change.name == name or (change.name == "state" and _is_part_of(name, change.target))
-                    if change.kind == "attribute" and is_set and self._runs(change.node, other):
+                    if change.kind == "attribute" and is_set and self._runs(change.node, other, user):
                         return True
             for binding in other.scope.bindings.get(name, ()):
-                if self._runs(binding.node, other) and not _is_given(binding.value, other):
+                if self._runs(binding.node, other, user) and not _is_given(binding.value, other):
                     return True
         return False
 
@@ -252,34 +251,12 @@ class Streams:
             for call in _reseedings(name, scope.module)
         )
 
-    def _is_reseeded_by_loader(self, name: str, worker: WorkerFunction, user: Module) -> bool:
-        """Whether a loader of the project begins its workers by a method of the dataset that sets such a generator."""
-        if not isinstance(worker.receiver, Instance):
-            return False
-        preparing = {
-            other.scope
-            for module in (user, *self._modules_of_loaders(user))
-            for other in self.workers.of(module)
-            if other.kind == "initializer"
-        }
-        methods = (
-            classes.find_method(self.outline, worker.receiver.cls, called)
-            for scope in preparing
-            for called in worker_datasets.methods_named(scope, self.outline)
-        )
-        return any(_sets(name, method.scope) for method in methods if method is not None)
-
-    def _modules_of_loaders(self, user: Module) -> Iterator[Module]:
-        """Where the classes of the project are by which a module makes loaders."""
-        for name in sorted(self.outline.codebase.derived_names(apis.LOADER_WORDS) & user.calls.keys()):
-            for call in user.calls[name]:
-                for value in self.outline.values(call.func, self.outline.frame_at(call, user)):
-                    if isinstance(value, Class):
-                        yield value.scope.module
-
-    def _runs(self, node: ast.AST, module: Module) -> bool:
+    def _runs(self, node: ast.AST, module: Module, user: Module) -> bool:
+        """Whether a place is in worker code, by what the user of a generator brings to workers or by anything else."""
         function: Scope | None = module.scope_of(node).enclosing_function()
-        return function is not None and self.workers.runs(function)
+        if function is None:
+            return False
+        return any(function is other.scope for other in self.workers.of(user)) or self.workers.runs(function)
 
     def _is_for_order(self, worker: WorkerFunction) -> bool:
         """An order that all workers agree on, of which each takes its part."""
@@ -373,7 +350,7 @@ class Streams:
                 if isinstance(node, ast.Attribute):
                     values = self.outline.values(node, self.outline.frame_at(node, module))
                     is_numpy = any(isinstance(v, External) and v.name == "numpy.random" for v in values)
-                    if is_numpy and not self._runs(node, module):
+                    if is_numpy and not self._runs(node, module, module):
                         return True
         return False
 
@@ -388,15 +365,6 @@ def _is_literal(seed: Source) -> bool:
 
 def _is_function(value: Value, scope: Scope) -> bool:
     return isinstance(value, Function) and value.scope is scope
-
-
-def _sets(name: str, method: Scope) -> bool:
-    """Whether a method stores an attribute."""
-    return any(
-        change.kind == "attribute" and change.name == name
-        for change in method.module.changes.get(receiver_name(method), ())
-        if method.module.scope_of(change.node).enclosing_function() is method
-    )
 
 
 def _is_given(value: ast.expr | None, module: Module) -> bool:

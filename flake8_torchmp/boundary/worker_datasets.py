@@ -27,7 +27,7 @@ def methods_called(
 
     `get_worker_info().dataset.transform.reseed(worker_id)`
     """
-    names = methods_named(scope, evaluator)
+    names = _methods_named(scope, evaluator)
     if not names:
         return
     for crossing in crossings:
@@ -41,7 +41,7 @@ def methods_called(
                     yield Called(method, hanging.value)
 
 
-def methods_named(scope: Scope, evaluator: Evaluator) -> list[str]:
+def _methods_named(scope: Scope, evaluator: Evaluator) -> list[str]:
     """The methods that a function calls on the dataset of its worker, or on what hangs on that."""
     assert isinstance(scope.node, FUNCTIONS)
     if b"get_worker_info" not in scope.module.data:
