@@ -220,45 +220,28 @@ def check(
     by_root: dict[str, list[str]] = {}
     for path in paths:
         by_root.setdefault(str(source.project_root(path)), []).append(os.path.abspath(path))
-    found: dict[str, list[Finding]] = {}
-    problems: dict[str, str] = {}
+    answers: dict[str, Answer] = {}
     done = 0
     for root, members in by_root.items():
-        project = Project(Path(root), settings, buffers)
+        known = cache.of(root, settings, buffers) if cache is not None else None
 
         def count(part: float, before: int = done, number: int = len(members)) -> None:
             if progress is not None:
                 progress(before + int(part * number), len(paths))
 
-        answer = _remembered(project, members, jobs, count, cache if len(members) >= FEW else None)
-        for finding in answer.findings:
-            found.setdefault(finding.path, []).append(finding)
-        problems.update(answer.problems)
+        told = known.answers(members) if known is not None else None
+        if told is None:
+            told = _answers(Project(Path(root), settings, buffers), members, jobs, count)
+            if known is not None:
+                known.keep(told)
+        answers.update((answer.path, answer) for answer in told)
         done += len(members)
     for path in paths:
-        absolute = os.path.abspath(path)
-        yield path, found.get(absolute, []), problems.get(absolute, "")
+        answer = answers[os.path.abspath(path)]
+        yield path, answer.findings, answer.problem or ""
 
 
-def _remembered(
-    project: Project, members: list[str], jobs: int, count: Callable[[float], None], cache: Cache | None
-) -> Answer:
-    if cache is None:
-        return _answer(project, members, jobs, count)
-    codebase, root = project.codebase, project.codebase.root
-    others = [path for path in members if not codebase.contains(path)]
-    read = codebase.data if jobs < 2 else codebase.look_at
-    contents = ((path, read(path)) for path in (*codebase.files, *others))
-    key = cache.key(root, contents, members, project.model.settings)
-    known = cache.answer(root, key)
-    if known is None:
-        known = _answer(project, members, jobs, count)
-        if all(finding.code != CRASH for finding in known.findings):
-            cache.keep(root, key, known)
-    return known
-
-
-def _answer(project: Project, members: list[str], jobs: int, count: Callable[[float], None]) -> Answer:
+def _answers(project: Project, members: list[str], jobs: int, count: Callable[[float], None]) -> list[Answer]:
     found: dict[str, list[Finding]] = {}
     with looked_at_by(project, members, jobs) as observer:
         seeds = observer.seeds(members)
@@ -266,8 +249,8 @@ def _answer(project: Project, members: list[str], jobs: int, count: Callable[[fl
             for finding in findings:
                 found.setdefault(finding.path, []).append(finding)
             count(number / len(seeds))
-        problems = list(observer.problems(members))
-    return Answer([finding for path in members for finding in merged(found.get(path, ()))], problems)
+        problems = dict(observer.problems(members))
+    return [Answer(path, merged(found.get(path, ())), problems.get(path, "")) for path in members]
 
 
 class Observer(Protocol):

@@ -48,8 +48,9 @@ class Finding(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What one check of some files said."""
+    """What a check said of one file."""
 
+    path: str
     findings: list[Finding]
-    problems: list[tuple[str, str]]
-    """Files that could not be checked, and why."""
+    problem: str | None
+    """Why the file could not be checked, if it could not; None where nobody asked."""

@@ -298,7 +298,7 @@ def test_hash_seed_jobs_and_cache_change_nothing(one_project: Path) -> None:
         torchmp(*arguments, "--jobs", "2", folder=one_project),
         torchmp(*arguments, "--jobs", "1", "--no-cache", folder=one_project, seed="1"),
     ]
-    assert list((one_project / ".torchmp_cache").glob("*.json"))
+    assert list((one_project / ".torchmp_cache").glob("*.jsonl"))
     for other in others:
         assert (other.returncode, other.stdout, other.stderr) == (usual.returncode, usual.stdout, usual.stderr)
     assert usual.returncode == 1

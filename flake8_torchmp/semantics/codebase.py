@@ -26,9 +26,8 @@ class Codebase(Uses):
         """The files that could be parsed."""
 
     def give(self, path: str, data: bytes, tree: ast.Module) -> None:
-        """Hands over a tree that somebody parsed already."""
-        if path not in self._modules:
-            self._given[path] = (data, tree)
+        """Hands over a tree that somebody parsed already; the one before is given up, used or not."""
+        self._given = {path: (data, tree)} if path not in self._modules else {}
 
     def module(self, path: str) -> Module | None:
         if path not in self._modules:
