@@ -171,7 +171,7 @@ def test_grafted_programs(seed: int, tmp_path_factory: pytest.TempPathFactory) -
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ast.parse(grown)
-    except (SyntaxError, ValueError):  # a statement or an f-string that cannot hold the graft
+    except (SyntaxError, ValueError, AttributeError):  # a statement or an f-string that cannot hold the graft
         return
     findings_in(WORDS + grown, tmp_path_factory.mktemp("grafted"))
 

@@ -207,19 +207,19 @@ def _with_constant(node: ast.expr, name: str, constant: ast.expr) -> ast.expr:
     """A copy of an expression with a constant for a variable."""
     if isinstance(node, ast.Name) and node.id == name:
         return ast.copy_location(ast.Constant(constant.value), node)  # type: ignore[attr-defined]
-    made: ast.expr = ast.copy_location(type(node)(), node)
+    fields: dict[str, Any] = {}
     for field, value in ast.iter_fields(node):
-        parts = [_copied(part, name, constant, made) for part in (value if isinstance(value, list) else [value])]
-        setattr(made, field, parts if isinstance(value, list) else parts[0])
+        parts = [_copied(part, name, constant) for part in (value if isinstance(value, list) else [value])]
+        fields[field] = parts if isinstance(value, list) else parts[0]
+    made = ast.copy_location(type(node)(**fields), node)
+    for part in ast.iter_child_nodes(made):
+        if isinstance(part, ast.expr | ast.keyword):
+            part._torchmp_up = made  # type: ignore[union-attr]
     return made
 
 
-def _copied(part: object, name: str, constant: ast.expr, holder: ast.AST) -> object:
-    if not isinstance(part, ast.expr | ast.keyword):
-        return part
-    made: Any = _with_constant(part, name, constant)  # type: ignore[arg-type]
-    made._torchmp_up = holder
-    return made
+def _copied(part: object, name: str, constant: ast.expr) -> object:
+    return _with_constant(part, name, constant) if isinstance(part, ast.expr | ast.keyword) else part  # type: ignore[arg-type]
 
 
 def _constant(evaluator: Evaluator, node: ast.Constant, frame: Frame) -> Iterator[Value]:
