@@ -37,9 +37,12 @@ class Cache:
         """Where answers are kept; beside each project if it is not said."""
 
     def of(self, root: str, settings: Settings, buffers: Mapping[str, bytes] | None = None) -> Known | None:
-        """What is known of a project as it is now; nothing of a small one, which is checked as soon as it is read."""
+        """What is known of a project as it is now.
+
+        Nothing is kept of a small one, which is checked as soon as it is read, nor beside files that are no project.
+        """
         files = Files(Extent(root, buffers=buffers or {}))
-        if len(files.files) < FEW:
+        if len(files.files) < FEW or not (self.folder or files.is_project):
             return None
         name = f"{_digest_of(files, settings)}.jsonl"
         return Known(os.path.join(self.folder or os.path.join(root, FOLDER), name), files)

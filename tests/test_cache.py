@@ -170,6 +170,13 @@ def test_few_files_leave_no_folder_behind(tmp_path: Path) -> None:
     assert not (tmp_path / ".torchmp_cache").exists()
 
 
+def test_a_folder_that_is_no_project_is_left_as_it_is(project: Path, tmp_path: Path) -> None:
+    (project / "pyproject.toml").unlink()
+    said(project, Cache())
+    by_flake8(project)
+    assert not list(tmp_path.rglob(".torchmp_cache"))
+
+
 def test_the_folder_says_what_it_is_and_does_not_grow(project: Path) -> None:
     for number in range(MOST_KEPT + 3):
         (project / "part_0.py").write_text(f"NUMBER = {-number}\n")

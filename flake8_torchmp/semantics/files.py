@@ -35,6 +35,7 @@ class Files:
         self.root = extent.root
         self.buffers = dict(extent.buffers)
         self._files: dict[str, None] | None = None
+        self._is_project = True
         self._folders: set[str] = set()
         self._tops: dict[str, list[str]] = {}
         """The folders in which there is a module or package of a name."""
@@ -51,11 +52,17 @@ class Files:
         assert self._files is not None
         return list(self._files)
 
+    @property
+    def is_project(self) -> bool:
+        """Whether something says that the root is that of a project, and no folder that just happens to be current."""
+        if self._files is None:
+            self._list_files()
+        return self._is_project
+
     def _list_files(self) -> None:
         files: list[str] = [path for path in self.buffers if path.endswith(".py")]
         seen_folders: set[str] = set()
         pending = [self.root]
-        is_project = True
         while pending and len(files) < MANY_FILES:
             folder = pending.pop()
             real = os.path.realpath(folder)
@@ -70,8 +77,8 @@ class Files:
             names = {entry.name for entry in listed}
             is_marked = not names.isdisjoint(source.PROJECT_MARKS)
             if folder == self.root:
-                is_project = is_marked
-            if "pyvenv.cfg" in names or (is_marked and not is_project):
+                self._is_project = is_marked
+            if "pyvenv.cfg" in names or (is_marked and not self._is_project):
                 continue  # a folder of projects is none itself
             self._folders.add(folder)
             for entry in listed:
