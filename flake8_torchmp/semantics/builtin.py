@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from . import attributes, classes, command_line
 from .calls import Arguments, Frame
 from .nodes import body_nodes, dotted, position, statement_of, up
+from .received import receiver
 from .values import (
     UNKNOWN,
     Class,
@@ -94,7 +95,7 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
     elif name == "functools.partial" or name == "functools.partialmethod":
         yield from _partial(evaluator, arguments)
     elif name == "builtins.super":
-        yield _super(evaluator, arguments)
+        yield _super(arguments)
     elif name == "builtins.getattr":
         yield from _getattr(evaluator, arguments)
     elif isinstance(callee, External) and name == "importlib.import_module" and len(arguments.positional) == 1:
@@ -179,14 +180,14 @@ def _reduced(evaluator: Evaluator, callee: External | Member, arguments: Argumen
             yield Result(callee, arguments)
 
 
-def _super(evaluator: Evaluator, arguments: Arguments) -> Value:
+def _super(arguments: Arguments) -> Value:
     frame: Frame | None = arguments.frame
     while frame is not None and not (frame.scope.is_function and frame.scope.parent and frame.scope.parent.is_class):
         frame = frame.closure
     if frame is None or frame.scope.parent is None:
         return UNKNOWN
     cls = Class(frame.scope.parent, frame.closure.closure if frame.closure else None)
-    return Super(cls, evaluator.receiver(frame))
+    return Super(cls, receiver(frame))
 
 
 def _getattr(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:

@@ -12,19 +12,17 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from . import attributes, builtin, changes, classes, command_line, expressions, names
+from . import attributes, builtin, changes, classes, command_line, expressions, names, received
 from .answers import DEEPEST, SMALL, Answers
 from .argument_lists import ArgumentLists
 from .callers import Callers, Deferred
 from .calls import (
     Arguments,
     Frame,
-    Parameter,
     has_receiver,
     is_class_method,
     is_manager,
     is_plain,
-    parameters,
 )
 from .codebase import Codebase
 from .decisions import asks_for_entry, decidable_facts, may_be_decided, truth_of_entry
@@ -38,7 +36,6 @@ from .values import (
     Class,
     Collection,
     Constant,
-    Entry,
     External,
     Function,
     Hop,
@@ -255,7 +252,7 @@ class Evaluator(Answers):
         elif kind in ("assign", "unpack", "walrus") and value is not None:
             yield from self.unpacked(self.values(value, frame), binding.path)
         elif kind == "parameter":
-            yield from self.parameter(binding.name, frame)
+            yield from received.values_of(self, binding.name, frame)
         elif kind == "def":
             yield from names.defined(self, binding.node, frame)
         elif kind == "class":
@@ -301,102 +298,6 @@ class Evaluator(Answers):
                     found.append(UNKNOWN)
             values = _distinct(iter(found))
         return values
-
-    # parameters
-
-    def parameter(self, name: str, frame: Frame) -> Iterator[Value]:
-        node: Any = frame.scope.node
-        parameter = parameters(node).get(name)
-        if parameter is None:
-            yield UNKNOWN
-            return
-        method = has_receiver(frame.scope)
-        if method and parameter.index == 0 and parameter.kind == "positional":
-            yield self.receiver(frame)
-            return
-        if frame.arguments is None:
-            callers = [c for c in self.callers.of(frame.scope) if self._may_be_same(c[1], frame.receiver)]
-            callers = [c for c in callers if not self._is_on_another(c[0], frame)]
-            for arguments, receiver in callers:
-                inner = self.frame(frame.scope, arguments, frame.closure, frame.receiver or receiver)
-                yield from self._argument(parameter, method, inner)
-            if not callers:
-                yield from self._default(parameter, frame, chosen=True)
-        else:
-            yield from self._argument(parameter, method, frame)
-
-    def _may_be_same(self, one: Value | None, other: Value | None) -> bool:
-        """Whether a call on one object may be what ran on the other, going by their classes.
-
-        Of an object whose making is not known, the class is that of the method which it is seen from, or one below it.
-        """
-        if not isinstance(one, Instance) or not isinstance(other, Instance) or one.cls.scope is other.cls.scope:
-            return True
-        return any(
-            isinstance(base, Class) and base.scope is above.cls.scope
-            for above, below in ((one, other), (other, one))
-            if above.arguments is None
-            for base in self.mro(below.cls)
-        )
-
-    def _is_on_another(self, arguments: Arguments, frame: Frame) -> bool:
-        """Whether a call runs a method on objects alone that are made elsewhere than the one in question."""
-        made = frame.receiver.arguments if isinstance(frame.receiver, Instance) else None
-        call: Any = arguments.call
-        if made is None or not isinstance(getattr(call, "func", None), ast.Attribute) or frame.scope.name == "__init__":
-            return False
-        owners = self.values(call.func.value, arguments.frame)
-        return bool(owners) and all(
-            isinstance(owner, Instance) and owner.arguments is not None and owner.arguments.call is not made.call
-            for owner in owners
-        )
-
-    def receiver(self, frame: Frame) -> Value:
-        """`self` or `cls` of a method's frame."""
-        if frame.receiver is not None:
-            return frame.receiver
-        class_scope = frame.scope.parent
-        assert class_scope is not None
-        cls = Class(class_scope, frame.closure.closure if frame.closure else None)
-        return cls if is_class_method(frame.scope.node) else Instance(cls, None)
-
-    def _argument(self, parameter: Parameter, method: bool, frame: Frame) -> Iterator[Value]:
-        arguments = frame.arguments
-        assert arguments is not None
-        index = None if parameter.index is None else parameter.index - method
-        node = frame.scope.node
-        module = frame.module
-        if parameter.kind == "rest":
-            entries = tuple(Entry(None, source) for source in (*arguments.positional[index:], *arguments.loose))
-            yield Collection("tuple", entries, not arguments.open_positional, arguments.call, module)
-            return
-        if parameter.kind == "options":
-            known = parameters(node)  # type: ignore[arg-type]
-            taken = {p.name for p in known.values() if p.kind in ("positional", "keyword")}  # `args=` is not `*args`
-            left = {key: source for key, source in arguments.keywords.items() if key not in taken}
-            options = tuple(Entry(key, source) for key, source in left.items())
-            yield Collection("dict", options, not arguments.open_keywords, arguments.call, module)
-            return
-        source = arguments.get(index, parameter.name)
-        if source is not None:
-            for value in self.of(source):
-                yield value.after(Hop(source.node, source.frame.module, f"{frame.scope.name}({parameter.name}=)"))
-        elif (index is not None and arguments.open_positional) or arguments.open_keywords:
-            yield UNKNOWN
-        else:
-            yield from self._default(parameter, frame, chosen=False)
-
-    def _default(self, parameter: Parameter, frame: Frame, *, chosen: bool) -> Iterator[Value]:
-        if parameter.kind == "options":
-            yield Collection("dict", (), False, frame.scope.node, frame.module)
-            return
-        if parameter.default is None:
-            yield UNKNOWN
-            return
-        outer = frame.closure or self.frame_of(frame.module.scope)
-        for value in self.values(parameter.default, outer):
-            value = value.after(Hop(parameter.default, frame.module, f"default of {parameter.name}"))
-            yield command_line.as_choice(value) if chosen else value
 
     # calls
 
