@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics import attributes, builtin, classes, containers
+from flake8_torchmp.semantics import attributes, classes, containers, records
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions
@@ -111,7 +111,7 @@ class Hangings:
                     for inner in self.evaluator.of(extra.source):
                         yield inner, "[…]"
                 return
-            if builtin.is_record(value.owner) or (value.name == "[…]" and _is_iterator(value.owner)):
+            if records.is_record(value.owner) or (value.name == "[…]" and _is_iterator(value.owner)):
                 return  # a field of it; what has entries is no iterator any more
             if isinstance(value.owner, Result) and value.owner.name.removesuffix("()") in apis.LOADERS:
                 yield from self._of_loader(value.owner, value.name)
@@ -166,7 +166,7 @@ class Hangings:
             return False
         if name in apis.HOLDERS or name.startswith(apis.PIPELINES):
             return True
-        return (builtin.keeps_arguments(value) or apis.is_dataset_name(name)) and not isinstance(value.callee, Member)
+        return (records.keeps_arguments(value) or apis.is_dataset_name(name)) and not isinstance(value.callee, Member)
 
     def _of_instance(self, value: Instance) -> Iterator[tuple[Value, str]]:
         evaluator = self.evaluator

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from flake8_torchmp.semantics import attributes, builtin, classes
+from flake8_torchmp.semantics import attributes, classes, iteration, records
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.values import (
@@ -118,7 +118,7 @@ class Holdings:
             inner += self._given(value)
         elif (network := same_network(self.evaluator, value)) is not None:
             inner.append(network)
-        elif isinstance(value, Result) and (_keeps_fields(value) or builtin.is_namespace(value)):
+        elif isinstance(value, Result) and (_keeps_fields(value) or records.is_namespace(value)):
             inner += self._given(value) if _keeps_fields(value) else ()
             inner += [item for extra in value.added_attributes() for item in self.evaluator.of(extra.source)]
         for item in inner:
@@ -185,14 +185,14 @@ class Holdings:
             for _, source in self.evaluator.items(value):
                 yield from self.evaluator.of(source)
         elif isinstance(value, Result):
-            yield from builtin.iterated(self.evaluator, value)
+            yield from iteration.iterated(self.evaluator, value)
         else:
             yield value
 
 
 def _keeps_fields(value: Result) -> bool:
     """Whether an object that no class of the project describes holds what it was made with, as its fields."""
-    return builtin.is_record(value) or value.name in builtin.RECORDS
+    return records.is_record(value) or value.name in records.RECORDS
 
 
 def _keeps(value: Result) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from flake8_torchmp.semantics import builtin, classes
+from flake8_torchmp.semantics import classes, records
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.values import Class, Constant, Result, Value
 
-CLASS_MAKERS = builtin.RECORD_MAKERS | {"enum.Enum", "enum.IntEnum", "enum.StrEnum"}
+CLASS_MAKERS = records.RECORD_MAKERS | {"enum.Enum", "enum.IntEnum", "enum.StrEnum"}
 """Calls that give a class."""
 
 
@@ -31,7 +31,7 @@ def enumeration(evaluator: Evaluator, value: Value) -> Class | None:
 
 def class_maker(value: Value) -> Result | None:
     """The call that made the class of an object, or a class itself: `Job = namedtuple("Job", "size")`."""
-    maker = value.callee if isinstance(value, Result) and builtin.is_record(value) else value
+    maker = value.callee if isinstance(value, Result) and records.is_record(value) else value
     return maker if isinstance(maker, Result) and maker.name in CLASS_MAKERS else None
 
 

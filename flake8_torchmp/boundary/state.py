@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from flake8_torchmp.semantics import builtin, classes, effects
+from flake8_torchmp.semantics import classes, effects, records
 from flake8_torchmp.semantics.binder import MUTATORS
 from flake8_torchmp.semantics.calls import handed_names, is_class_method, is_property, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
@@ -276,7 +276,7 @@ class State:
         """Whether an object's attribute is no method or property, which may read all the others."""
         if isinstance(value, Instance):
             return classes.find_method(self.evaluator, value.cls, attribute) is None
-        return isinstance(value, Result) and builtin.is_namespace(value)
+        return isinstance(value, Result) and records.is_namespace(value)
 
     def changed_by(self, scope: Scope) -> Iterator[tuple[ast.AST, Global]]:
         """The globals that a function changes or binds again, per-process caches and lazy making aside."""

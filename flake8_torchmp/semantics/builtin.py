@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from . import attributes, classes, command_line
 from .calls import Arguments, Frame
-from .nodes import body_nodes, dotted, position, statement_of, up
+from .iteration import column_of, element, entered
+from .nodes import dotted, position, statement_of, up
 from .received import receiver
+from .records import RECORDS
 from .values import (
     UNKNOWN,
     Class,
@@ -61,27 +63,15 @@ COPIES = {
 }
 ELEMENT_OF = frozenset("builtins.next builtins.max builtins.min random.choice".split())
 """Calls that give one of the elements of their only argument."""
-SAME_ELEMENTS = frozenset(
-    "tqdm.tqdm tqdm.auto.tqdm tqdm.autonotebook.tqdm tqdm.notebook.tqdm rich.progress.track itertools.islice".split()
-)
-"""What gives, one by one, the elements of its first argument."""
 MAPPINGS = frozenset(("builtins.dict", "collections.OrderedDict", "types.MappingProxyType", "collections.Counter"))
 ATTRIBUTES_OF = frozenset("builtins.vars dataclasses.asdict attr.asdict attrs.asdict".split())
 REPLACING = frozenset("dataclasses.replace copy.replace attr.evolve attrs.evolve".split())
 """Calls that give a record like another one but for some fields."""
 STACKS = frozenset(("contextlib.ExitStack()", "contextlib.AsyncExitStack()"))
 ENTERING = frozenset(("enter_context", "enter_async_context"))
-RECORD_MAKERS = frozenset(
-    ("collections.namedtuple", "typing.NamedTuple", "dataclasses.make_dataclass", "builtins.type")
-)
-"""Calls that give a class whose objects keep what they are made with."""
 TAKING_APART = frozenset("split rsplit partition rpartition".split())
 ANY = "*"
 """Stands for a name that only running tells."""
-RECORDS = frozenset(
-    "types.SimpleNamespace argparse.Namespace easydict.EasyDict addict.Dict munch.Munch ml_collections.ConfigDict "
-    "omegaconf.OmegaConf.create dotmap.DotMap box.Box".split()
-)
 
 
 def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments) -> Iterator[Value]:
@@ -233,7 +223,7 @@ def _copied(evaluator: Evaluator, kind: str, arguments: Arguments) -> Iterator[V
         entries += [Entry(None, item) for _, item in together(evaluator, lists)]
         holders += lists
         if any(isinstance(value, Result) and value.name in ("builtins.map", "builtins.filter") for value in values):
-            entries.append(Entry(None, _element(source)))
+            entries.append(Entry(None, element(source)))
         complete = complete and len(lists) == len(values) and all(value.complete for value in lists)
     made = Collection(kind, tuple(entries), complete, arguments.call, arguments.frame.module)
     yield with_same_elements(made, holders)
@@ -274,8 +264,8 @@ def _zipped(evaluator: Evaluator, value: Value) -> list[tuple[object, Source]]:
     if not isinstance(value, Result) or value.name != "builtins.zip" or len(value.arguments.positional) != 2:
         return []
     first, second = value.arguments.positional
-    items = list(_column(evaluator, second)) or [_element(second)]
-    names = [evaluator.of(name) for name in _column(evaluator, first)]
+    items = list(column_of(evaluator, second)) or [element(second)]
+    names = [evaluator.of(name) for name in column_of(evaluator, first)]
     if len(names) != len(items) or not all(len(n) == 1 and isinstance(n[0], Constant) for n in names):
         return [(None, item) for item in items]
     return [(name.value, item) for [name], item in zip(names, items, strict=True)]  # type: ignore[attr-defined]
@@ -387,92 +377,6 @@ def named_global(evaluator: Evaluator, table: Value, names: Iterable[Value]) -> 
         yield from evaluator.name_in_module(str(text), module) if is_bound else (UNKNOWN,)
 
 
-ITERATORS = frozenset(f"builtins.{name}" for name in "enumerate filter map reversed zip".split())
-
-
-def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
-    """What a loop over a result gives: `enumerate(xs)`, `zip(xs, ys)`, `d.items()`."""
-    name = value.name.removesuffix("()")
-    module = value.arguments.frame.module
-    if isinstance(value.callee, Member) and isinstance(value.callee.owner, Collection) and value.callee.name == "items":
-        for key, item in evaluator.items(value.callee.owner):
-            yield Collection("tuple", (Entry(None, _key(key, item)), Entry(None, item)), True, item.node, module)
-        return
-    sources = value.arguments.positional
-    if name == "builtins.enumerate" and sources:
-        for inner in evaluator.of(sources[0]):
-            items = [item for _, item in evaluator.items(inner)]
-            for item in items:
-                yield Collection("tuple", (Entry(None, _unknown(item)), Entry(None, item)), True, item.node, module)
-            if not items:
-                counted = (Entry(None, _unknown(sources[0])), Entry(None, _element(sources[0])))
-                yield Collection("tuple", counted, True, sources[0].node, module)
-    elif name in ("builtins.zip", "itertools.product") and sources:
-        columns = [list(_column(evaluator, source)) for source in sources]
-        if not any(columns):
-            yield UNKNOWN
-            return
-        columns = [column or [_element(source)] for column, source in zip(columns, sources, strict=True)]
-        for row in range(max(len(column) for column in columns)):
-            entries = tuple(Entry(None, column[min(row, len(column) - 1)]) for column in columns)
-            yield Collection("tuple", entries, True, entries[0].source.node, module)
-    elif name == "builtins.map" and len(sources) > 1:
-        given = Arguments(value.arguments.call, value.arguments.frame)
-        given.positional = [_element(source) for source in sources[1:]]
-        for function in evaluator.of(sources[0]):
-            yield from evaluator.result(function, given)
-    elif name == "builtins.filter" and len(sources) > 1:
-        yield from evaluator.elements(evaluator.of(sources[1]))
-    elif name == "itertools.repeat" and sources:
-        yield from evaluator.of(sources[0])
-    elif name in SAME_ELEMENTS and sources:
-        yield from evaluator.elements(evaluator.of(sources[0]))
-    elif isinstance(value.callee, Function | Method):
-        yield from _yielded(evaluator, value.callee, value.arguments)
-    else:
-        if not name.startswith(("builtins.", "itertools.")):
-            yield Member(value, "[…]")  # a library's own, as `random_split(…)[0]`
-        yield UNKNOWN
-
-
-def entered(evaluator: Evaluator, value: Value) -> tuple[Value, ...]:
-    """What `with value as x` binds."""
-    if isinstance(value, Result) and isinstance(value.callee, Function | Method):
-        return tuple(_yielded(evaluator, value.callee, value.arguments))
-    return classes.entered(evaluator, value)
-
-
-def _yielded(evaluator: Evaluator, generator: Function | Method, arguments: Arguments) -> Iterator[Value]:
-    """What a generator of the project gives."""
-    frame = evaluator.enter(generator, arguments)
-    found = False
-    for node in body_nodes(frame.scope.node, nested=False) if frame is not None else ():
-        if isinstance(node, ast.Yield | ast.YieldFrom) and node.value is not None and frame is not None:
-            found = True
-            inner = evaluator.values(node.value, evaluator.frame_in(frame.module.scope_of(node), frame))
-            yield from inner if isinstance(node, ast.Yield) else evaluator.elements(inner)
-    if not found:
-        yield UNKNOWN
-
-
-def _column(evaluator: Evaluator, source: Source) -> Iterator[Source]:
-    for value in evaluator.of(source):
-        if isinstance(value, Result) and value.name == "itertools.repeat":
-            yield from value.arguments.positional[:1]
-        else:
-            yield from (item for _, item in evaluator.items(value))
-
-
-def _key(key: object, source: Source) -> Source:
-    """The key that an entry of a dict has, if it is known."""
-    if not isinstance(key, str | bytes | int | float):
-        return _unknown(source)
-    memo, place = source.frame.module.memo, ("key", source.node)
-    if place not in memo:
-        memo[place] = ast.copy_location(ast.Constant(key), source.node)
-    return Source(memo[place], source.frame)
-
-
 def _is_unpacked(call: ast.AST) -> bool:
     """`module, name = path.split(":")`; what loops over the parts is not followed from one part to the next."""
     statement = up(call)
@@ -494,38 +398,6 @@ def _taken_apart(evaluator: Evaluator, text: str, name: str, arguments: Argument
         node = memo.setdefault(("part", arguments.call, index, part), ast.Constant(part))
         entries.append(Entry(None, Source(ast.copy_location(node, arguments.call), arguments.frame)))
     return Collection("list", tuple(entries), True, arguments.call, module)
-
-
-def _element(source: Source) -> Source:
-    """An element of what a function of the project or a library gives one by one."""
-    memo, key = source.frame.module.memo, ("element of", source.node)
-    if key not in memo:
-        memo[key] = ast.copy_location(ast.Starred(source.node), source.node)
-    return Source(memo[key], source.frame)
-
-
-def _unknown(source: Source) -> Source:
-    """Some element of what cannot be seen."""
-    memo, key = source.frame.module.memo, ("element", source.node)
-    if key not in memo:
-        memo[key] = ast.copy_location(ast.Await(source.node), source.node)
-    return Source(memo[key], source.frame)
-
-
-def is_record(value: Value) -> bool:
-    """An object of a class that a call made: `Job(2)` after `Job = namedtuple("Job", "size")`."""
-    return isinstance(value, Result) and isinstance(value.callee, Result) and value.callee.name in RECORD_MAKERS
-
-
-def is_namespace(value: Result) -> bool:
-    """A plain object for attributes: a `SimpleNamespace`, or the options of a command line."""
-    return value.name in RECORDS or value.name.rpartition(".")[2] in command_line.PARSED
-
-
-def keeps_arguments(value: Result) -> bool:
-    """Whether an object's attributes are likely what it was made with: classes by their capital, and records."""
-    name = qualified(value.callee)
-    return is_record(value) or name in RECORDS or name.rpartition(".")[2][:1].isupper()
 
 
 def _adds_by_library(evaluator: Evaluator, value: Instance) -> bool:

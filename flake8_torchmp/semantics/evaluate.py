@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from . import attributes, builtin, changes, classes, command_line, expressions, names, received
+from . import attributes, builtin, changes, classes, command_line, expressions, iteration, names, received, records
 from .answers import DEEPEST, SMALL, Answers
 from .argument_lists import ArgumentLists
 from .callers import Callers, Deferred
@@ -276,7 +276,7 @@ class Evaluator(Answers):
 
     def entered(self, values: Values) -> Values:
         """What `with` binds."""
-        return tuple(given for value in values for given in builtin.entered(self, value))
+        return tuple(given for value in values for given in iteration.entered(self, value))
 
     def unpacked(self, values: Values, path: tuple[int, ...]) -> Values:
         for index in path:
@@ -290,8 +290,8 @@ class Evaluator(Answers):
                     found += (along(inner, value) for inner in self.of(value.entries[index].source))
                 elif isinstance(value, Collection) and isinstance(value.node, ast.ListComp | ast.GeneratorExp):
                     found += (along(inner, value) for inner in self.of(value.entries[0].source))
-                elif isinstance(value, Result) and value.name.removesuffix("()") in builtin.ITERATORS:
-                    found += builtin.iterated(self, value)
+                elif isinstance(value, Result) and value.name.removesuffix("()") in iteration.ITERATORS:
+                    found += iteration.iterated(self, value)
                 elif isinstance(value, Result):
                     found.append(Member(value, "[…]"))
                 else:
@@ -341,7 +341,7 @@ class Evaluator(Answers):
                 yield UNKNOWN
         elif isinstance(callee, External | Member):
             yield from builtin.result(self, callee, arguments)
-        elif isinstance(callee, Result) and callee.name in builtin.RECORD_MAKERS:
+        elif isinstance(callee, Result) and callee.name in records.RECORD_MAKERS:
             yield Result(callee, arguments)
         elif isinstance(callee, Result) and callee.name in builtin.CACHES and arguments.positional:
             yield from (builtin.cached(value, callee, arguments) for value in self.of(arguments.positional[0]))
@@ -421,7 +421,7 @@ class Evaluator(Answers):
             if option is not None:
                 yield from option
                 return
-            kept = base.arguments.keywords if isinstance(base, Result) and builtin.keeps_arguments(base) else {}
+            kept = base.arguments.keywords if isinstance(base, Result) and records.keeps_arguments(base) else {}
             if name in kept:
                 yield from self.of(kept[name])
             else:
@@ -472,7 +472,7 @@ class Evaluator(Answers):
                 if not seen or not (value.complete or isinstance(value.node, COMPREHENSIONS)):
                     yield UNKNOWN
             elif isinstance(value, Result):
-                yield from builtin.iterated(self, value)
+                yield from iteration.iterated(self, value)
             else:
                 yield UNKNOWN
 
