@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from flake8_torchmp.semantics import attributes, classes
+from flake8_torchmp.semantics import classes, stores
 from flake8_torchmp.semantics.calls import is_class_method, receiver_name
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import dotted
@@ -119,4 +119,4 @@ def _kept(scope: Scope, state: State) -> Iterator[tuple[str, Global, Class]]:
 def _has_own(cls: Class, name: str, state: State) -> bool:
     """Whether objects get an attribute of their own of that name, or a field of a record."""
     owners = classes.project_classes(state.evaluator, cls)
-    return any(name in attributes.stores(owner) for owner in owners) or name in classes.fields(state.evaluator, cls)
+    return any(name in stores.by_attribute(owner) for owner in owners) or name in classes.fields(state.evaluator, cls)

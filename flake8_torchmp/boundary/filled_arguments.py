@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics import attributes, classes, effects
+from flake8_torchmp.semantics import attributes, classes, effects, stores
 from flake8_torchmp.semantics.calls import Frame, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import contradict, facts_at
@@ -152,7 +152,7 @@ class FilledArguments:
         }
         known = parameters(init.node)
         for attribute in sorted(filled):
-            for change, method in attributes.stores(cls).get(attribute, ()):
+            for change, method in stores.by_attribute(cls).get(attribute, ()):
                 if method is not init.scope or not isinstance(change.value, ast.Name) or change.value.id not in known:
                     continue
                 parameter = known[change.value.id]
@@ -173,7 +173,7 @@ class FilledArguments:
         if not made or self.evaluator.callers.of(run.scope):
             return  # nobody makes one, or the parent runs it as well
         begun = {
-            name for name, stores in attributes.stores(cls).items() if any(m.name == "__init__" for _, m in stores)
+            name for name, changes in stores.by_attribute(cls).items() if any(m.name == "__init__" for _, m in changes)
         }
         told: set[str] = set()
         for change, attribute in self.object_state.own_changes(run.scope):

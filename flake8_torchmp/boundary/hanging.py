@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics import attributes, classes, containers, records
+from flake8_torchmp.semantics import attributes, classes, containers, records, stores
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions
@@ -191,7 +191,7 @@ class Hangings:
             if not drops(extra.attribute):
                 for inner in evaluator.of(extra.source):
                     yield inner, f".{extra.label}"
-        dropped = frozenset[str]().union(*map(attributes.cleared, classes.project_classes(evaluator, value.cls)))
+        dropped = frozenset[str]().union(*map(stores.cleared, classes.project_classes(evaluator, value.cls)))
         dropped |= self._of_unstarted(value)
         for name in attributes.held_attributes(evaluator, value):
             attribute = name.partition(".")[0]
@@ -206,15 +206,15 @@ class Hangings:
 
     def _of_unstarted(self, value: Instance) -> frozenset[str]:
         """What a process is given only where it gets another `start` as well, so that it starts none."""
-        stores = [attributes.stores(cls) for cls in classes.project_classes(self.evaluator, value.cls)]
-        replaced = [_tests_at(change.node) for stored in stores for change, _ in stored.get("start", ())]
+        by_class = [stores.by_attribute(cls) for cls in classes.project_classes(self.evaluator, value.cls)]
+        replaced = [_tests_at(change.node) for stored in by_class for change, _ in stored.get("start", ())]
         if not any(replaced) or not any(
             isinstance(base, Member | External) and mp_name(base) in apis.PROCESS_CLASSES
             for base in self.evaluator.mro(value.cls)
         ):
             return frozenset()
         places: dict[str, list[frozenset[tuple[int, bool]]]] = {}
-        for stored in stores:
+        for stored in by_class:
             for name, changes in stored.items():
                 places.setdefault(name, []).extend(_tests_at(change.node) for change, _ in changes)
         return frozenset(

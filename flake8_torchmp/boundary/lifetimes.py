@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from flake8_torchmp.semantics import attributes, classes
+from flake8_torchmp.semantics import attributes, classes, stores
 from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import Frame, has_receiver, is_cached_property, is_property, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
@@ -96,7 +96,7 @@ class Lifetimes:
     def _may_open(self, scope: Scope, cls: Class) -> bool:
         trial: Kept = {}
         _Run(self, cls, trial).scope(scope)
-        return any(_is_made_in(store.value, scope) for stores in trial.values() for store in stores)
+        return any(_is_made_in(store.value, scope) for kept in trial.values() for store in kept)
 
     def _is_used_in_parent(self, name: str, cls: Class) -> bool:
         """Whether code that does not run in workers, and is not of the class, calls or reads a method."""
@@ -299,7 +299,7 @@ class Lifetimes:
         openers = {
             method.name
             for owner in classes.project_classes(self.outline, cls)
-            for change, method in attributes.stores(owner).get(attribute, ())
+            for change, method in stores.by_attribute(owner).get(attribute, ())
             if change.value is not None and not _is_empty(change.value)
         } - {"__init__"}
         for path in self.evaluator.codebase.users([cls.scope.module.path]):
@@ -326,11 +326,11 @@ class Lifetimes:
         }
         if not asking:
             return False
-        stores = [found for owner in owners for found in attributes.stores(owner).get(attribute, ())]
-        storing = {scope.name for _, scope in stores if scope.name != "__init__"}
+        stored = [found for owner in owners for found in stores.by_attribute(owner).get(attribute, ())]
+        storing = {scope.name for _, scope in stored if scope.name != "__init__"}
         if any(_mentions(body_nodes(method), {attribute, *storing}) for method in asking.values()):
             return True
-        tests = (test for change, _ in stores for test, _ in conditions(change.target))
+        tests = (test for change, _ in stored for test, _ in conditions(change.target))
         return any(_mentions(ast.walk(test), {*asking}) for test in tests)
 
     def calls_in_construction(self, cls: Class, attribute: str) -> bool:

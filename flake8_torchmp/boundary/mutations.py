@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics import attributes, effects
+from flake8_torchmp.semantics import effects, stores
 from flake8_torchmp.semantics.binder import MUTATORS
 from flake8_torchmp.semantics.callers import MOST_MODULES
 from flake8_torchmp.semantics.calls import is_class_method, receiver_name
@@ -369,7 +369,7 @@ class Mutations:
             if isinstance(callee, Method) and isinstance(callee.receiver, Instance):
                 scope = callee.function.scope
                 owner = Class(scope.parent, None) if scope.parent is not None else None
-                stored = attributes.stores(owner) if owner is not None else {}
+                stored = stores.by_attribute(owner) if owner is not None else {}
                 if any(method is scope for changes in stored.values() for _, method in changes):
                     return True
                 if effects.is_statement(call) and effects.changes_object(scope):

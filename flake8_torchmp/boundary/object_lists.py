@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.semantics import attributes
+from flake8_torchmp.semantics import stores
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.nodes import ancestors, last_name
 from flake8_torchmp.semantics.scopes import Change, Scope
@@ -28,7 +28,7 @@ class ObjectLists:
 
     def of(self, cls: Class) -> Iterator[tuple[ast.AST, str]]:
         """The places where a class fills them, with the attribute."""
-        for attribute, changes in attributes.stores(cls).items():
+        for attribute, changes in stores.by_attribute(cls).items():
             if any(self._is_block(change, cls) for change, _ in changes):
                 continue
             filled = [(change.node, method) for change, method in changes if self._is_object_list(change.value, method)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
-from flake8_torchmp.semantics import attributes, classes
+from flake8_torchmp.semantics import attributes, classes, stores
 from flake8_torchmp.semantics.calls import Arguments, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, facts_at
@@ -242,8 +242,8 @@ class ObjectState:
         stored = {
             name
             for item in classes.project_classes(self.outline, cls)
-            for name, stores in attributes.stores(item).items()
-            if any(method.name not in NOT_READING for _, method in stores)
+            for name, changes in stores.by_attribute(item).items()
+            if any(method.name not in NOT_READING for _, method in changes)
         }
         calls = [
             (call, caller)

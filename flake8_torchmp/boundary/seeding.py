@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from flake8_torchmp.semantics import attributes, classes
+from flake8_torchmp.semantics import classes, stores
 from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import is_property, parameters, receiver_name
 from flake8_torchmp.semantics.command_line import is_choice
@@ -309,7 +309,7 @@ class Seeds:
             return False
         stored = False
         for cls in classes.project_classes(self.outline, worker.receiver.cls):
-            for change, method in attributes.stores(cls).get(name, ()):
+            for change, method in stores.by_attribute(cls).get(name, ()):
                 stored = True
                 if method.name != "__init__" and self.workers.runs(method):
                     return False
@@ -333,7 +333,7 @@ class Seeds:
         stored = [
             pair
             for item in classes.project_classes(self.outline, cls)
-            for pair in attributes.stores(item).get(name, ())
+            for pair in stores.by_attribute(item).get(name, ())
         ]
         if not self.workers.crossings.is_process(cls) or len(stored) != 1 or stored[0][1].name != "__init__":
             return False

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from flake8_torchmp.semantics import attributes, classes
+from flake8_torchmp.semantics import classes, stores
 from flake8_torchmp.semantics.calls import has_receiver, is_property, receiver_name
 from flake8_torchmp.semantics.flow import Condition, conditions, facts, reaching
 from flake8_torchmp.semantics.nodes import FUNCTIONS, alternatives, ancestors, last_name, position
@@ -302,7 +302,7 @@ class Taint:
         for cls in classes.project_classes(self.sharding.outline, own):
             if self._is_filled_by_worker(cls, attribute):
                 return [_ASKING]
-            for change, method in attributes.stores(cls).get(attribute, ()):
+            for change, method in stores.by_attribute(cls).get(attribute, ()):
                 if method.name == "__init__" and not self.sharding.workers.runs(method):
                     continue  # in the parent there is no worker to ask for
                 if change.value is not None:

@@ -1,4 +1,4 @@
-"""The attributes of the project's objects: who stores them, what they hold, and what a class or a base gives."""
+"""The attributes of the project's objects: what they hold, and what a class or a base gives."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from . import changes, classes, looped, settled
-from .calls import Arguments, Frame, has_receiver, is_class_method, is_property, is_static, receiver_name
+from . import changes, classes, settled, stores
+from .calls import Arguments, Frame, has_receiver, is_class_method, is_property, is_static
 from .flow import conditions
 from .module import Module
-from .nodes import FUNCTIONS, dotted, last_name, up
+from .nodes import FUNCTIONS
 from .scopes import Change, Scope
 from .values import (
     INSIDE,
@@ -51,33 +51,10 @@ EMPTY_BASES = frozenset(
 """Library classes without methods or attributes that a program would use."""
 
 
-def stores(cls: Class) -> dict[str, list[tuple[Change, Scope]]]:
-    """What the methods that a class itself defines store on their object, by attribute."""
-    key = ("stores", cls.node)
-    memo = cls.scope.module.memo
-    if key not in memo:
-        memo[key] = _stores(cls)
-    known: dict[str, list[tuple[Change, Scope]]] = memo[key]
-    return known
-
-
-def _stores(cls: Class) -> dict[str, list[tuple[Change, Scope]]]:
-    found: dict[str, list[tuple[Change, Scope]]] = {}
-    module = cls.scope.module
-    for name in _receiver_names(cls):
-        for change in module.changes.get(name, ()):
-            method = _method_around(change.target, cls)
-            if method is None or receiver_name(method) != name or is_class_method(method.node):
-                continue
-            if change.kind == "attribute" and isinstance(change.target, ast.Name):
-                found.setdefault(change.name, []).append((change, method))
-    return found
-
-
 def poured(evaluator: Evaluator, instance: Instance) -> Iterator[Value]:
     """What methods store under names that only running tells: `setattr(self, name, value)`, `vars(self).update(…)`."""
     for cls in classes.project_classes(evaluator, instance.cls):
-        for expression, method in _poured(cls):
+        for expression, method in stores.poured(cls):
             frame = store_frame(evaluator, instance, cls, method)
             inner = evaluator.frame_in(cls.scope.module.scope_of(expression), frame)
             yield from evaluator.values(expression, inner)
@@ -86,8 +63,8 @@ def poured(evaluator: Evaluator, instance: Instance) -> Iterator[Value]:
 def _poured_as(evaluator: Evaluator, instance: Instance, name: str) -> Iterator[Value]:
     """What methods store under one name from dicts of the project: `self.__dict__.update(options)`."""
     for cls in classes.project_classes(evaluator, instance.cls):
-        for expression, method in _poured(cls):
-            holder = _dict_around(expression, method)
+        for expression, method in stores.poured(cls):
+            holder = stores.dict_around(expression, method)
             if holder is None:
                 continue
             frame = store_frame(evaluator, instance, cls, method)
@@ -95,132 +72,6 @@ def _poured_as(evaluator: Evaluator, instance: Instance, name: str) -> Iterator[
                 for key, source in evaluator.items(value) if isinstance(value, Collection) else ():
                     if key == name:
                         yield from evaluator.of(source)
-
-
-def _dict_around(expression: ast.expr, method: Scope) -> ast.expr | None:
-    """The dict whose entries are stored: as a whole, or by `for key, value in options.items()`."""
-    call = up(expression)
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        return expression if isinstance(call, ast.Call) or getattr(call, "arg", "") is None else None
-    key = call.args[1]
-    bindings = method.bindings.get(expression.id, ()) if isinstance(expression, ast.Name) else ()
-    looped_over = bindings[0].value if len(bindings) == 1 and bindings[0].path == (1,) else None
-    if not isinstance(looped_over, ast.Call) or last_name(looped_over.func) != "items":
-        return None
-    is_pair = isinstance(key, ast.Name) and [b.path for b in method.bindings.get(key.id, ())] == [(0,)]
-    return looped_over.func.value if is_pair and isinstance(looped_over.func, ast.Attribute) else None
-
-
-def _poured(cls: Class) -> list[tuple[ast.expr, Scope]]:
-    module = cls.scope.module
-    key = ("poured", cls.node)
-    if key not in module.memo:
-        found: list[tuple[ast.expr, Scope]] = []
-        for call in (*module.calls.get("setattr", ()), *module.calls.get("update", ())):
-            method = module.scope_of(call).enclosing_function()
-            if method is not None and method.parent is cls.scope and receiver_name(method):
-                found += [(expression, method) for expression in _poured_by(call, receiver_name(method))]
-        module.memo[key] = found
-    known: list[tuple[ast.expr, Scope]] = module.memo[key]
-    return known
-
-
-def _poured_by(call: ast.Call, receiver: str) -> list[ast.expr]:
-    function = call.func
-    if isinstance(function, ast.Name):
-        computed = len(call.args) == 3 and not isinstance(call.args[1], ast.Constant)
-        return call.args[2:] if computed and dotted(call.args[0]) == receiver else []
-    assert isinstance(function, ast.Attribute)
-    owner = function.value
-    if isinstance(owner, ast.Call):
-        is_state = dotted(owner.func) == "vars" and len(owner.args) == 1 and dotted(owner.args[0]) == receiver
-    else:
-        is_state = dotted(owner) == f"{receiver}.__dict__"
-    return [*call.args, *(keyword.value for keyword in call.keywords)] if is_state else []
-
-
-def cleared(cls: Class) -> frozenset[str]:
-    """The attributes that a class's own `__init__` deletes or sets to None again at its end."""
-    key = ("cleared", cls.node)
-    memo = cls.scope.module.memo
-    if key not in memo:
-        found: set[str] = set()
-        for node in classes.own(cls, "__init__")[-1:]:
-            receiver = receiver_name(cls.scope.module.scopes[node])
-            for statement in node.body:
-                for target, stays in _stored_by(statement):
-                    if isinstance(target, ast.Attribute) and dotted(target.value) == receiver:
-                        (found.discard if stays else found.add)(target.attr)
-        stored_elsewhere = {
-            name for name, changes in stores(cls).items() if any(method.name != "__init__" for _, method in changes)
-        }
-        memo[key] = frozenset(found - stored_elsewhere)
-    known: frozenset[str] = memo[key]
-    return known
-
-
-def _stored_by(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
-    """What a statement stores or deletes, and whether something stays there."""
-    if isinstance(statement, ast.Delete):
-        yield from ((target, False) for target in statement.targets)
-    elif isinstance(statement, ast.Assign):
-        stays = not (isinstance(statement.value, ast.Constant) and statement.value.value is None)
-        yield from ((target, stays) for target in statement.targets)
-    else:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                yield node, True
-
-
-def growth(cls: Class, attribute: str) -> list[tuple[Change, Scope]]:
-    """What a class's methods add to the object that an attribute holds: `self.steps.append(x)`."""
-    module = cls.scope.module
-    key = ("growth", cls.node, attribute)
-    if key not in module.memo:
-        module.memo[key] = _growth(cls, attribute)
-    known: list[tuple[Change, Scope]] = module.memo[key]
-    return known
-
-
-def _growth(cls: Class, attribute: str) -> list[tuple[Change, Scope]]:
-    found: list[tuple[Change, Scope]] = []
-    module = cls.scope.module
-    for name in _receiver_names(cls):
-        for change in module.changes.get(name, ()):
-            target = change.target
-            if isinstance(target, ast.Subscript) and change.kind == "method":
-                target = target.value  # `self.hooks[name].append(x)`
-            if (
-                isinstance(target, ast.Attribute)
-                and target.attr == attribute
-                and isinstance(target.value, ast.Name)
-                and changes.adds(change)
-                and (method := _method_around(target, cls)) is not None
-            ):
-                found.append((change, method))
-        found += [
-            (change, method)
-            for change in looped.changes_by_name(module).get(f"{name}.{attribute}", ())
-            if (method := _method_around(change.target, cls)) is not None
-        ]
-    return found
-
-
-def _method_around(node: ast.AST, cls: Class) -> Scope | None:
-    """The method of a class that a node is part of, also inside of functions there."""
-    method = cls.scope.module.scope_of(node).enclosing_function()
-    while method is not None and method.parent is not cls.scope:
-        method = method.parent.enclosing_function() if method.parent is not None else None
-    return method
-
-
-def _receiver_names(cls: Class) -> list[str]:
-    names = {
-        receiver_name(cls.scope.module.scopes[statement])
-        for statement in cls.node.body
-        if isinstance(statement, FUNCTIONS)
-    }
-    return sorted(names - {""})
 
 
 def is_replaced(evaluator: Evaluator, instance: Instance, cls: Class, method: Scope) -> bool:
@@ -233,23 +84,8 @@ def is_replaced(evaluator: Evaluator, instance: Instance, cls: Class, method: Sc
         if item.scope is cls.scope:
             break
     return is_hidden and not any(
-        _calls_base(item, method.name) for item in classes.project_classes(evaluator, instance.cls)
+        stores.calls_base(item, method.name) for item in classes.project_classes(evaluator, instance.cls)
     )
-
-
-def _calls_base(cls: Class, name: str) -> bool:
-    """Whether a class's methods call `super().name(…)` or `Base.name(…)`, or take it from there."""
-    module = cls.scope.module
-    key = ("calls base", cls.node, name)
-    if key not in module.memo:
-        module.memo[key] = any(
-            isinstance(node, ast.Attribute)
-            and (method := _method_around(node, cls)) is not None
-            and not (isinstance(node.value, ast.Name) and node.value.id == receiver_name(method))
-            for node in module.read.get(name, ())
-        )
-    known: bool = module.memo[key]
-    return known
 
 
 def store_frame(evaluator: Evaluator, instance: Instance, cls: Class, method: Scope) -> Frame:
@@ -267,7 +103,7 @@ def stored(
     """What the methods of an object's classes store in an attribute."""
     grown = _grown(evaluator, instance, name)
     for cls in classes.project_classes(evaluator, instance.cls):
-        for change, method in stores(cls).get(name, ()):
+        for change, method in stores.by_attribute(cls).get(name, ()):
             if method.name in skipped_methods or is_replaced(evaluator, instance, cls, method):
                 continue
             if method.name == "__init__" and classes.is_bare(instance):
@@ -314,7 +150,9 @@ def _given_at_first(evaluator: Evaluator, instance: Instance, name: str) -> Iter
     """What a record's field is given, where its methods only set it if that is nothing."""
     order = classes.project_classes(evaluator, instance.cls)
     if all(
-        _is_set_if_unset(change, name, cls.scope.module) for cls in order for change, _ in stores(cls).get(name, ())
+        _is_set_if_unset(change, name, cls.scope.module)
+        for cls in order
+        for change, _ in stores.by_attribute(cls).get(name, ())
     ):
         for value in field(evaluator, instance, name):
             if not (isinstance(value, Constant) and value.value is None):
@@ -326,14 +164,14 @@ def _begins_with_that_of_class(evaluator: Evaluator, instance: Instance, name: s
     order = classes.project_classes(evaluator, instance.cls)
     return any(
         b.kind == "assign" and b.value is not None for c in order for b in c.scope.bindings.get(name, ())
-    ) and all(method.name not in CONSTRUCTORS for cls in order for _, method in stores(cls).get(name, ()))
+    ) and all(method.name not in CONSTRUCTORS for cls in order for _, method in stores.by_attribute(cls).get(name, ()))
 
 
 def _grown(evaluator: Evaluator, instance: Instance, name: str) -> changes.Additions | None:
     grown = [
         (item, change, method)
         for item in classes.project_classes(evaluator, instance.cls)
-        for change, method in growth(item, name)
+        for change, method in stores.growth(item, name)
         if not is_replaced(evaluator, instance, item, method)
     ]
     if not grown:
@@ -543,7 +381,7 @@ def held_attributes(evaluator: Evaluator, instance: Instance) -> list[str]:
     """The names of the attributes that an object of the project can hold, in source order."""
     names: dict[str, None] = {}
     for cls in reversed(classes.project_classes(evaluator, instance.cls)):
-        names.update(dict.fromkeys(stores(cls)))
+        names.update(dict.fromkeys(stores.by_attribute(cls)))
     if classes.is_record(evaluator, instance.cls):
         names.update(dict.fromkeys(classes.fields(evaluator, instance.cls)))
     names.update(dict.fromkeys(e.label for e in instance.added_attributes() if not e.label.endswith(INSIDE)))

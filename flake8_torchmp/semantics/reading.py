@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from . import attributes, classes
+from . import attributes, classes, stores
 from .callees import may_lead_to_project
 from .calls import Arguments, Frame, is_property
 from .nodes import is_called
@@ -41,7 +41,7 @@ def _may_have(evaluator: Evaluator, instance: Instance, name: str) -> bool:
     if any(base not in attributes.EMPTY_BASES for base in classes.library_bases(evaluator, instance.cls)):
         return True
     return any(
-        name in cls.scope.bindings or name in attributes.stores(cls)
+        name in cls.scope.bindings or name in stores.by_attribute(cls)
         for cls in classes.project_classes(evaluator, instance.cls)
     )
 
