@@ -31,7 +31,8 @@ from flake8_torchmp.semantics.values import (
 from . import apis
 from .dropped_state import Drops
 from .ecosystem import same_network
-from .lifetimes import Lifetimes, Store
+from .lifetimes import Lifetimes
+from .method_runs import Store
 from .repeats import Repeats
 
 DEEPEST = 5
