@@ -75,7 +75,7 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.methods import asks_whether_set, mp_name
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.timeline import CATCHING, SETTLING, is_forced
+from flake8_torchmp.boundary.program_runs import CATCHING, SETTLING, is_forced
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.decorating import caught_on_the_way
 from flake8_torchmp.semantics.module import Module
