@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from flake8_torchmp.semantics.builtin import ANY
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import last_name, up
@@ -130,6 +131,8 @@ class Unpicklables:
         if isinstance(value, ModuleValue):
             return f"the module {value.name}"
         if isinstance(value, External):
+            if value.name.endswith(f".{ANY}"):
+                return ""  # `getattr(torch, name)`: seldom a module
             is_module = isinstance(up(value.node), ast.Import) or value.name in MODULES
             is_module = is_module and isinstance(value.node, ast.alias)
             asked = value.node.func if isinstance(value.node, ast.Call) else None
