@@ -14,7 +14,17 @@ from flake8_torchmp.semantics.builtin import ENTERING
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, dotted, last_name, position, up
-from flake8_torchmp.semantics.values import Constant, External, Member, Result, Unknown, Value, qualified
+from flake8_torchmp.semantics.values import (
+    EACH,
+    INSIDE,
+    Constant,
+    External,
+    Member,
+    Result,
+    Unknown,
+    Value,
+    qualified,
+)
 
 
 class Opener(NamedTuple):
@@ -199,6 +209,10 @@ class Openers:
                         yield from self.handles(inner, depth + 1)
 
     def _through(self, owner: Value, name: str, depth: int) -> Iterator[Handle]:
+        if name == EACH:
+            if not _is_view_of_values(owner):
+                return  # a loop gives names, rows, lines
+            name = INSIDE
         for handle in self.handles(owner, depth + 1):
             if name in handle.opener.gives or "*" in handle.opener.gives:
                 yield handle
@@ -255,6 +269,10 @@ def _parts(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.ListComp | ast.SetComp):
         return [node.elt]
     return [node.value] if isinstance(node, ast.DictComp) else []
+
+
+def _is_view_of_values(owner: Value) -> bool:
+    return isinstance(owner, Result) and isinstance(owner.callee, Member) and owner.callee.name == "values"
 
 
 def is_path(owner: Value) -> bool:

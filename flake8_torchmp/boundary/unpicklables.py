@@ -127,7 +127,7 @@ class Unpicklables:
         if isinstance(value, Collection):
             return _of_collection(value) or self._of_entries(value)
         if isinstance(value, Member):
-            return _ENTRIES if value.name == "[…]" and qualified(value.owner) == "os.scandir()" else ""
+            return _ENTRIES if value.is_element and qualified(value.owner) == "os.scandir()" else ""
         if isinstance(value, ModuleValue):
             return f"the module {value.name}"
         if isinstance(value, External):

@@ -11,6 +11,7 @@ from . import attributes, classes, command_line
 from .calls import Arguments, Frame
 from .nodes import body_nodes, dotted, position, statement_of, up
 from .values import (
+    EACH,
     UNKNOWN,
     Class,
     Collection,
@@ -430,7 +431,7 @@ def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
         yield from _yielded(evaluator, value.callee, value.arguments)
     else:
         if not name.startswith(("builtins.", "itertools.")):
-            yield Member(value, "[…]")  # a library's own, as `random_split(…)[0]`
+            yield Member(value, EACH)  # a library's own, as `random_split(…)[0]`
         yield UNKNOWN
 
 
