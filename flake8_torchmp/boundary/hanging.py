@@ -102,7 +102,11 @@ class Hangings:
         elif isinstance(value, Method):
             yield value.receiver, f".{value.function.scope.name}"
         elif isinstance(value, Member):
-            if (value.is_element or value.name == "value") and isinstance(value.owner, Result) and _is_shared(value.owner):
+            if (
+                (value.is_element or value.name == "value")
+                and isinstance(value.owner, Result)
+                and _is_shared(value.owner)
+            ):
                 return  # the number in a Value
             if value.name in _TEXTS:
                 return

@@ -59,6 +59,7 @@ OPENERS: dict[str, Opener] = {
         "buffer raw detach",
     ),
     **_rows("h5py.File tables.open_file tables.openFile pandas.HDFStore netCDF4.Dataset", "HDF5 file", _TREE),
+    **_rows("anndata.read_h5ad anndata.read scanpy.read scanpy.read_h5ad", "HDF5 file", "[…] X raw layers file"),
     **_rows("lmdb.open lmdb.Environment", "database", "begin cursor open_db", opens_once=True),
     **_rows(
         "plyvel.DB leveldb.LevelDB rocksdb.DB rocksdict.Rdict shelve.open dbm.open dbm.gnu.open dbm.ndbm.open",
@@ -220,12 +221,22 @@ class Openers:
     def _opener(self, value: Result) -> Opener | None:
         found = self.table.get(value.name)
         if found is not None:
-            return None if value.name == "fileinput.input" and not value.arguments.positional else found
+            return found if self._opens(value) else None
         if value.name == "numpy.load":
             return _ARCHIVE_OF_ARRAYS if _reads_npz(value) or self._is_given_npz(value) else None
         if value.name.endswith(".open") and isinstance(value.callee, Member):
             return _FILE if is_path(value.callee.owner) else None
         return None
+
+    def _opens(self, value: Result) -> bool:
+        """Whether it opens a file, and does not read one whole or take the standard input."""
+        if value.name == "fileinput.input":
+            return bool(value.arguments.positional)
+        if value.name.startswith(("anndata.", "scanpy.")):
+            mode = value.arguments.get(1, "backed")
+            modes = self.evaluator.of(mode) if mode is not None else ()
+            return bool(modes) and all(isinstance(given, Constant) and bool(given.value) for given in modes)
+        return True
 
     def _is_given_npz(self, value: Result) -> bool:
         """Whether each path that the project shows, or the last part of it, ends so."""

@@ -100,7 +100,34 @@ UNPICKLABLES: dict[str, str] = {
         "a jinja2 template",
     ),
     **dict.fromkeys("lxml.etree.parse lxml.etree.fromstring lxml.etree.HTML".split(), "an lxml tree"),
+    **dict.fromkeys(
+        "cv2.createCLAHE cv2.cuda.createCLAHE cv2.CascadeClassifier cv2.HOGDescriptor cv2.BFMatcher "
+        "cv2.BFMatcher_create cv2.FlannBasedMatcher cv2.FlannBasedMatcher_create cv2.SIFT_create cv2.SIFT.create "
+        "cv2.ORB_create cv2.ORB.create cv2.AKAZE_create cv2.BRISK_create cv2.KAZE_create cv2.MSER_create "
+        "cv2.GFTTDetector_create cv2.FastFeatureDetector_create cv2.SimpleBlobDetector_create "
+        "cv2.xfeatures2d.SIFT_create cv2.xfeatures2d.SURF_create cv2.createBackgroundSubtractorMOG2 "
+        "cv2.createBackgroundSubtractorKNN cv2.DISOpticalFlow_create cv2.QRCodeDetector cv2.dnn.readNet "
+        "cv2.dnn.readNetFromCaffe "
+        "cv2.dnn.readNetFromDarknet cv2.dnn.readNetFromONNX cv2.dnn.readNetFromTensorflow cv2.FaceDetectorYN.create "
+        "cv2.saliency.StaticSaliencySpectralResidual_create cv2.VideoWriter cv2.KeyPoint".split(),
+        "an object of OpenCV",
+    ),
+    **dict.fromkeys(
+        "open3d.geometry.PointCloud open3d.geometry.TriangleMesh open3d.geometry.LineSet open3d.geometry.KDTreeFlann "
+        "open3d.geometry.VoxelGrid open3d.geometry.Octree open3d.io.read_point_cloud open3d.io.read_triangle_mesh "
+        "open3d.visualization.SelectionPolygonVolume open3d.visualization.Visualizer".split(),
+        "an object of Open3D",
+    ),
+    **dict.fromkeys("fugashi.Tagger fugashi.GenericTagger MeCab.Tagger MeCab.Model".split(), "a tagger of MeCab"),
+    **dict.fromkeys("jieba.Tokenizer jieba.posseg.POSTokenizer".split(), "a tokenizer of jieba"),
+    **dict.fromkeys("rich.console.Console rich.progress.Progress rich.live.Live".split(), "a console of rich"),
+    "annoy.AnnoyIndex": "an index of Annoy",
 }
+BOUND_FUNCTIONS = dict.fromkeys(
+    "jieba.cut jieba.lcut jieba.cut_for_search jieba.lcut_for_search jieba.tokenize".split(),
+    "a method of jieba's tokenizer",
+)
+"""Functions of libraries that are methods of an object which cannot be pickled."""
 LOST_AT_START = dict.fromkeys(("torch.Generator", "torch.Generator().manual_seed"), "a torch.Generator")
 """What tasks may carry, but no starting process: its state is in memory that the parent gives back too early."""
 _ENTRIES = "a directory's entry"
@@ -131,6 +158,8 @@ class Unpicklables:
         if isinstance(value, ModuleValue):
             return f"the module {value.name}"
         if isinstance(value, External):
+            if value.name in BOUND_FUNCTIONS:
+                return BOUND_FUNCTIONS[value.name]
             if value.name.endswith(f".{ANY}"):
                 return ""  # `getattr(torch, name)`: seldom a module
             is_module = isinstance(up(value.node), ast.Import) or value.name in MODULES
