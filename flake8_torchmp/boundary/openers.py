@@ -21,6 +21,7 @@ from flake8_torchmp.semantics.values import (
     External,
     Member,
     Result,
+    Source,
     Unknown,
     Value,
     qualified,
@@ -137,6 +138,8 @@ OPENERS: dict[str, Opener] = {
         "image file",
         "pages series",
     ),
+    **_rows("pandas.read_csv pandas.read_table pandas.read_json", "file"),
+    **_rows("zarr.ZipStore zarr.storage.ZipStore", "archive", "[…] get", pickles=True),
     **_rows("soundfile.SoundFile audioread.audio_open sphfile.SPHFile", "sound file"),
     **_rows("pysam.AlignmentFile pysam.FastaFile pysam.VariantFile pyfaidx.Fasta pyBigWig.open", "genome file", "[…]"),
     **_rows(
@@ -160,7 +163,8 @@ WRAPPERS = frozenset(
     "builtins.enumerate builtins.map builtins.filter builtins.zip builtins.iter csv.reader csv.DictReader csv.writer "
     "csv.DictWriter io.TextIOWrapper io.BufferedReader io.BufferedRandom io.BufferedWriter itertools.islice "
     "itertools.chain itertools.cycle itertools.groupby gzip.GzipFile zipfile.ZipFile tarfile.open codecs.getreader "
-    "sqlalchemy.orm.sessionmaker sqlalchemy.orm.Session sqlalchemy.orm.scoped_session contextlib.closing "
+    "sqlalchemy.orm.sessionmaker sqlalchemy.orm.Session sqlalchemy.orm.scoped_session contextlib.closing zarr.open "
+    "zarr.group zarr.open_group zarr.open_array zarr.Group zarr.Array "
     "PIL.ImageSequence.Iterator json.JSONDecoder ijson.items ijson.parse".split()
 )
 """What is made of a handle and reads from it."""
@@ -233,10 +237,16 @@ class Openers:
         if value.name == "fileinput.input":
             return bool(value.arguments.positional)
         if value.name.startswith(("anndata.", "scanpy.")):
-            mode = value.arguments.get(1, "backed")
-            modes = self.evaluator.of(mode) if mode is not None else ()
-            return bool(modes) and all(isinstance(given, Constant) and bool(given.value) for given in modes)
+            return self._is_on(value.arguments.get(1, "backed"))
+        if value.name.startswith("pandas.read_"):
+            parts = (value.arguments.get(None, name) for name in ("chunksize", "iterator"))
+            return any(self._is_on(part) for part in parts)
         return True
+
+    def _is_on(self, option: Source | None) -> bool:
+        """Whether an option is given, and is nothing but true."""
+        given = self.evaluator.of(option) if option is not None else ()
+        return bool(given) and all(isinstance(value, Constant) and bool(value.value) for value in given)
 
     def _is_given_npz(self, value: Result) -> bool:
         """Whether each path that the project shows, or the last part of it, ends so."""

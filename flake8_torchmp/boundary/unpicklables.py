@@ -131,6 +131,10 @@ BOUND_FUNCTIONS = dict.fromkeys(
 LOST_AT_START = dict.fromkeys(("torch.Generator", "torch.Generator().manual_seed"), "a torch.Generator")
 """What tasks may carry, but no starting process: its state is in memory that the parent gives back too early."""
 _ENTRIES = "a directory's entry"
+_DICTS = frozenset(
+    "collections.defaultdict() json.load() json.loads() tomllib.load() toml.load() yaml.safe_load()".split()
+)
+"""Calls whose results, where they have keys, are dicts."""
 LISTINGS = (".iterdir", ".glob", ".rglob")
 MODULES = frozenset(
     "os.path torch.nn.functional torchvision.transforms torchvision.transforms.functional torch.multiprocessing "
@@ -194,15 +198,15 @@ class Unpicklables:
         if name in PROCESS_CLASSES:
             return "a process"
         if isinstance(callee, Member):
-            if (
-                callee.name in ("keys", "items")
-                and isinstance(callee.owner, Collection)
-                and callee.owner.kind == "dict"
-            ):
+            if callee.name in ("keys", "items", "values") and _is_dict(callee.owner):
                 return "a view of a dict"
             if value.name.endswith(LISTINGS) and is_path(callee.owner):
                 return "a generator"
         return ""
+
+
+def _is_dict(value: Value) -> bool:
+    return value.kind == "dict" if isinstance(value, Collection) else qualified(value) in _DICTS
 
 
 def _of_collection(value: Collection) -> str:
