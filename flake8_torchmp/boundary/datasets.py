@@ -10,9 +10,11 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import is_none, last_name, up
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Class
 
 from . import apis
+from .guards import is_guarded
 from .loaders import Loaders
 
 UNSEEN_LOADER = apis.Api("a DataLoader", "loader", apis.LOADER)
@@ -97,10 +99,12 @@ def _stays_inside(cls: Class) -> bool:
     )
 
 
-def stays_in_its_function(load: ast.expr, module: Module) -> bool:
-    """Whether an object that a function has made for itself is handed to nobody."""
-    scope = module.scope_of(load).enclosing_function()
-    bindings = list(scope.bindings.get(load.id, ())) if scope is not None and isinstance(load, ast.Name) else []
+def stays_in_its_function(load: ast.expr, module: Module, evaluator: Evaluator) -> bool:
+    """Whether an object that a function, or the main program behind its guard, made for itself is handed to nobody."""
+    scope = module.scope_of(load).enclosing_function() or module.scope
+    bindings = list(scope.bindings.get(load.id, ())) if isinstance(load, ast.Name) else []
+    if scope.is_module and not all(is_guarded(evaluator, binding.node, module) for binding in bindings):
+        return False  # others can import it
     return (
         any(isinstance(binding.value, ast.Call) for binding in bindings)
         and all(
@@ -110,9 +114,16 @@ def stays_in_its_function(load: ast.expr, module: Module) -> bool:
         and all(
             _only_works_with(other)
             for other in module.loads(bindings[0].name)
-            if module.scope_of(other).enclosing_function() is scope
+            if _is_read_of(other, scope, module, evaluator)
         )
     )
+
+
+def _is_read_of(load: ast.expr, scope: Scope, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a name is read in a function, or where it is the variable of a module."""
+    if not scope.is_module:
+        return module.scope_of(load).enclosing_function() is scope
+    return isinstance(load, ast.Name) and evaluator.scope_binding(load.id, module.scope_of(load)) is scope
 
 
 def _only_works_with(load: ast.AST) -> bool:

@@ -102,16 +102,20 @@ class Hangings:
         elif isinstance(value, Method):
             yield value.receiver, f".{value.function.scope.name}"
         elif isinstance(value, Member):
-            if value.name in ("value", "[…]") and isinstance(value.owner, Result) and _is_shared(value.owner):
+            if (
+                (value.is_element or value.name == "value")
+                and isinstance(value.owner, Result)
+                and _is_shared(value.owner)
+            ):
                 return  # the number in a Value
             if value.name in _TEXTS:
                 return
-            if value.name == "[…]" and qualified(value.owner) == "collections.defaultdict()":
+            if value.is_element and qualified(value.owner) == "collections.defaultdict()":
                 for extra in value.owner.added_items():  # an entry knows nothing of the dict's factory
                     for inner in self.evaluator.of(extra.source):
                         yield inner, "[…]"
                 return
-            if records.is_record(value.owner) or (value.name == "[…]" and _is_iterator(value.owner)):
+            if records.is_record(value.owner) or (value.is_element and _is_iterator(value.owner)):
                 return  # a field of it; what has entries is no iterator any more
             if isinstance(value.owner, Result) and value.owner.name.removesuffix("()") in apis.LOADERS:
                 yield from self._of_loader(value.owner, value.name)

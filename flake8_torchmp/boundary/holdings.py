@@ -113,7 +113,7 @@ class Holdings:
         elif isinstance(value, Method):
             inner.append(value.receiver)
         elif isinstance(value, Member):
-            if value.name == "[…]" and isinstance(value.owner, Result) and value.owner.name in apis.HOLDERS:
+            if value.is_element and isinstance(value.owner, Result) and value.owner.name in apis.HOLDERS:
                 inner += self._given(value.owner)  # a, b = random_split(dataset, …)
         elif isinstance(value, Result) and _keeps(value):
             inner += self._given(value)

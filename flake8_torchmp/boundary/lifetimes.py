@@ -221,7 +221,7 @@ class Lifetimes:
                         and around is module.scope_of(arguments.call).enclosing_function()
                         and not self.order.comes_after(use, module, around, name)
                         and not self.order.stays_in_parent(name, module, around)
-                        and not stays_in_its_function(read, module)
+                        and not stays_in_its_function(read, module, self.evaluator)
                     ):
                         return True
         return False

@@ -368,7 +368,9 @@ class ObjectState:
                     continue
                 if function is not None and self._is_asked_for_in_worker(function):
                     continue
-                if self._is_of(node.value, owners, module) and not stays_in_its_function(node.value, module):
+                if self._is_of(node.value, owners, module) and not stays_in_its_function(
+                    node.value, module, self.evaluator
+                ):
                     yield node, module
 
     def _is_asked_for_in_worker(self, function: Scope) -> bool:

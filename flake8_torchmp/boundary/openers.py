@@ -14,7 +14,18 @@ from flake8_torchmp.semantics.builtin import ENTERING
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, dotted, last_name, position, up
-from flake8_torchmp.semantics.values import Constant, External, Member, Result, Unknown, Value, qualified
+from flake8_torchmp.semantics.values import (
+    EACH,
+    INSIDE,
+    Constant,
+    External,
+    Member,
+    Result,
+    Source,
+    Unknown,
+    Value,
+    qualified,
+)
 
 
 class Opener(NamedTuple):
@@ -49,6 +60,7 @@ OPENERS: dict[str, Opener] = {
         "buffer raw detach",
     ),
     **_rows("h5py.File tables.open_file tables.openFile pandas.HDFStore netCDF4.Dataset", "HDF5 file", _TREE),
+    **_rows("anndata.read_h5ad anndata.read scanpy.read scanpy.read_h5ad", "HDF5 file", "[…] X raw layers file"),
     **_rows("lmdb.open lmdb.Environment", "database", "begin cursor open_db", opens_once=True),
     **_rows(
         "plyvel.DB leveldb.LevelDB rocksdb.DB rocksdict.Rdict shelve.open dbm.open dbm.gnu.open dbm.ndbm.open",
@@ -126,6 +138,8 @@ OPENERS: dict[str, Opener] = {
         "image file",
         "pages series",
     ),
+    **_rows("pandas.read_csv pandas.read_table pandas.read_json", "file"),
+    **_rows("zarr.ZipStore zarr.storage.ZipStore", "archive", "[…] get", pickles=True),
     **_rows("soundfile.SoundFile audioread.audio_open sphfile.SPHFile", "sound file"),
     **_rows("pysam.AlignmentFile pysam.FastaFile pysam.VariantFile pyfaidx.Fasta pyBigWig.open", "genome file", "[…]"),
     **_rows(
@@ -149,7 +163,8 @@ WRAPPERS = frozenset(
     "builtins.enumerate builtins.map builtins.filter builtins.zip builtins.iter csv.reader csv.DictReader csv.writer "
     "csv.DictWriter io.TextIOWrapper io.BufferedReader io.BufferedRandom io.BufferedWriter itertools.islice "
     "itertools.chain itertools.cycle itertools.groupby gzip.GzipFile zipfile.ZipFile tarfile.open codecs.getreader "
-    "sqlalchemy.orm.sessionmaker sqlalchemy.orm.Session sqlalchemy.orm.scoped_session contextlib.closing "
+    "sqlalchemy.orm.sessionmaker sqlalchemy.orm.Session sqlalchemy.orm.scoped_session contextlib.closing zarr.open "
+    "zarr.group zarr.open_group zarr.open_array zarr.Group zarr.Array "
     "PIL.ImageSequence.Iterator json.JSONDecoder ijson.items ijson.parse".split()
 )
 """What is made of a handle and reads from it."""
@@ -199,6 +214,10 @@ class Openers:
                         yield from self.handles(inner, depth + 1)
 
     def _through(self, owner: Value, name: str, depth: int) -> Iterator[Handle]:
+        if name == EACH:
+            if not _is_view_of_values(owner):
+                return  # a loop gives names, rows, lines
+            name = INSIDE
         for handle in self.handles(owner, depth + 1):
             if name in handle.opener.gives or "*" in handle.opener.gives:
                 yield handle
@@ -206,12 +225,28 @@ class Openers:
     def _opener(self, value: Result) -> Opener | None:
         found = self.table.get(value.name)
         if found is not None:
-            return None if value.name == "fileinput.input" and not value.arguments.positional else found
+            return found if self._opens(value) else None
         if value.name == "numpy.load":
             return _ARCHIVE_OF_ARRAYS if _reads_npz(value) or self._is_given_npz(value) else None
         if value.name.endswith(".open") and isinstance(value.callee, Member):
             return _FILE if is_path(value.callee.owner) else None
         return None
+
+    def _opens(self, value: Result) -> bool:
+        """Whether it opens a file, and does not read one whole or take the standard input."""
+        if value.name == "fileinput.input":
+            return bool(value.arguments.positional)
+        if value.name.startswith(("anndata.", "scanpy.")):
+            return self._is_on(value.arguments.get(1, "backed"))
+        if value.name.startswith("pandas.read_"):
+            parts = (value.arguments.get(None, name) for name in ("chunksize", "iterator"))
+            return any(self._is_on(part) for part in parts)
+        return True
+
+    def _is_on(self, option: Source | None) -> bool:
+        """Whether an option is given, and is nothing but true."""
+        given = self.evaluator.of(option) if option is not None else ()
+        return bool(given) and all(isinstance(value, Constant) and bool(value.value) for value in given)
 
     def _is_given_npz(self, value: Result) -> bool:
         """Whether each path that the project shows, or the last part of it, ends so."""
@@ -255,6 +290,10 @@ def _parts(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.ListComp | ast.SetComp):
         return [node.elt]
     return [node.value] if isinstance(node, ast.DictComp) else []
+
+
+def _is_view_of_values(owner: Value) -> bool:
+    return isinstance(owner, Result) and isinstance(owner.callee, Member) and owner.callee.name == "values"
 
 
 def is_path(owner: Value) -> bool:

@@ -19,6 +19,7 @@ from flake8_torchmp.semantics.values import (
     External,
     Function,
     Instance,
+    Member,
     Method,
     Partial,
     Result,
@@ -170,5 +171,5 @@ def given_to(evaluator: Evaluator, values: Sequence[Value], depth: int = 0) -> I
                 yield from given_to(evaluator, inner, depth + 1)
                 for _, item in (pair for v in inner for pair in evaluator.items(v)):
                     yield from given_to(evaluator, evaluator.of(item), depth + 1)
-        elif hasattr(value, "owner") and getattr(value, "name", "") == "[…]" and depth < DEEPEST:
+        elif isinstance(value, Member) and value.is_element and depth < DEEPEST:
             yield from given_to(evaluator, (value.owner,), depth + 1)

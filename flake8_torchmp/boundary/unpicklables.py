@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from flake8_torchmp.semantics.builtin import ANY
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import last_name, up
@@ -99,10 +100,41 @@ UNPICKLABLES: dict[str, str] = {
         "a jinja2 template",
     ),
     **dict.fromkeys("lxml.etree.parse lxml.etree.fromstring lxml.etree.HTML".split(), "an lxml tree"),
+    **dict.fromkeys(
+        "cv2.createCLAHE cv2.cuda.createCLAHE cv2.CascadeClassifier cv2.HOGDescriptor cv2.BFMatcher "
+        "cv2.BFMatcher_create cv2.FlannBasedMatcher cv2.FlannBasedMatcher_create cv2.SIFT_create cv2.SIFT.create "
+        "cv2.ORB_create cv2.ORB.create cv2.AKAZE_create cv2.BRISK_create cv2.KAZE_create cv2.MSER_create "
+        "cv2.GFTTDetector_create cv2.FastFeatureDetector_create cv2.SimpleBlobDetector_create "
+        "cv2.xfeatures2d.SIFT_create cv2.xfeatures2d.SURF_create cv2.createBackgroundSubtractorMOG2 "
+        "cv2.createBackgroundSubtractorKNN cv2.DISOpticalFlow_create cv2.QRCodeDetector cv2.dnn.readNet "
+        "cv2.dnn.readNetFromCaffe "
+        "cv2.dnn.readNetFromDarknet cv2.dnn.readNetFromONNX cv2.dnn.readNetFromTensorflow cv2.FaceDetectorYN.create "
+        "cv2.saliency.StaticSaliencySpectralResidual_create cv2.VideoWriter cv2.KeyPoint".split(),
+        "an object of OpenCV",
+    ),
+    **dict.fromkeys(
+        "open3d.geometry.PointCloud open3d.geometry.TriangleMesh open3d.geometry.LineSet open3d.geometry.KDTreeFlann "
+        "open3d.geometry.VoxelGrid open3d.geometry.Octree open3d.io.read_point_cloud open3d.io.read_triangle_mesh "
+        "open3d.visualization.SelectionPolygonVolume open3d.visualization.Visualizer".split(),
+        "an object of Open3D",
+    ),
+    **dict.fromkeys("fugashi.Tagger fugashi.GenericTagger MeCab.Tagger MeCab.Model".split(), "a tagger of MeCab"),
+    **dict.fromkeys("jieba.Tokenizer jieba.posseg.POSTokenizer".split(), "a tokenizer of jieba"),
+    **dict.fromkeys("rich.console.Console rich.progress.Progress rich.live.Live".split(), "a console of rich"),
+    "annoy.AnnoyIndex": "an index of Annoy",
 }
+BOUND_FUNCTIONS = dict.fromkeys(
+    "jieba.cut jieba.lcut jieba.cut_for_search jieba.lcut_for_search jieba.tokenize".split(),
+    "a method of jieba's tokenizer",
+)
+"""Functions of libraries that are methods of an object which cannot be pickled."""
 LOST_AT_START = dict.fromkeys(("torch.Generator", "torch.Generator().manual_seed"), "a torch.Generator")
 """What tasks may carry, but no starting process: its state is in memory that the parent gives back too early."""
 _ENTRIES = "a directory's entry"
+_DICTS = frozenset(
+    "collections.defaultdict() json.load() json.loads() tomllib.load() toml.load() yaml.safe_load()".split()
+)
+"""Calls whose results, where they have keys, are dicts."""
 LISTINGS = (".iterdir", ".glob", ".rglob")
 MODULES = frozenset(
     "os.path torch.nn.functional torchvision.transforms torchvision.transforms.functional torch.multiprocessing "
@@ -126,10 +158,14 @@ class Unpicklables:
         if isinstance(value, Collection):
             return _of_collection(value) or self._of_entries(value)
         if isinstance(value, Member):
-            return _ENTRIES if value.name == "[…]" and qualified(value.owner) == "os.scandir()" else ""
+            return _ENTRIES if value.is_element and qualified(value.owner) == "os.scandir()" else ""
         if isinstance(value, ModuleValue):
             return f"the module {value.name}"
         if isinstance(value, External):
+            if value.name in BOUND_FUNCTIONS:
+                return BOUND_FUNCTIONS[value.name]
+            if value.name.endswith(f".{ANY}"):
+                return ""  # `getattr(torch, name)`: seldom a module
             is_module = isinstance(up(value.node), ast.Import) or value.name in MODULES
             is_module = is_module and isinstance(value.node, ast.alias)
             asked = value.node.func if isinstance(value.node, ast.Call) else None
@@ -162,15 +198,15 @@ class Unpicklables:
         if name in PROCESS_CLASSES:
             return "a process"
         if isinstance(callee, Member):
-            if (
-                callee.name in ("keys", "items")
-                and isinstance(callee.owner, Collection)
-                and callee.owner.kind == "dict"
-            ):
+            if callee.name in ("keys", "items", "values") and _is_dict(callee.owner):
                 return "a view of a dict"
             if value.name.endswith(LISTINGS) and is_path(callee.owner):
                 return "a generator"
         return ""
+
+
+def _is_dict(value: Value) -> bool:
+    return value.kind == "dict" if isinstance(value, Collection) else qualified(value) in _DICTS
 
 
 def _of_collection(value: Collection) -> str:

@@ -198,7 +198,9 @@ def _is_method(value: Function) -> bool:
 
 
 def _is_renamed(value: Function | Class) -> bool:
-    """Whether its author gives it another qualified name, under which a module offers it."""
+    """Whether its author gives it a qualified name under which its module offers it, if only once it is there."""
+    if value.scope.parent is not None and value.scope.name in value.scope.parent.global_names:
+        return True
     changes = value.scope.module.changes.get(value.scope.name, ())
     return any(change.kind == "attribute" and change.name == "__qualname__" for change in changes)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from . import classes
 from .calls import Arguments
 from .nodes import body_nodes
-from .values import UNKNOWN, Collection, Entry, Function, Member, Method, Result, Source, Value
+from .values import EACH, UNKNOWN, Collection, Entry, Function, Member, Method, Result, Source, Value
 
 if TYPE_CHECKING:
     from .evaluate import Evaluator
@@ -62,7 +62,7 @@ def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
         yield from _yielded(evaluator, value.callee, value.arguments)
     else:
         if not name.startswith(("builtins.", "itertools.")):
-            yield Member(value, "[…]")  # a library's own, as `random_split(…)[0]`
+            yield Member(value, EACH)  # a library's own, as `random_split(…)[0]`
         yield UNKNOWN
 
 

@@ -31,6 +31,8 @@ class Source(NamedTuple):
 
 INSIDE = "[…]"
 """Ends the label of what is put into the container that an attribute holds: `steps[…]`."""
+EACH = "[each]"
+"""What a loop gives, and not a subscript: the names of a file's groups, say, and not the groups."""
 
 
 class Extra(NamedTuple):
@@ -287,6 +289,11 @@ class Member(Value):
     @property
     def key(self) -> tuple[Any, ...]:
         return ("member", self.owner.key, self.name)
+
+    @property
+    def is_element(self) -> bool:
+        """Whether it is in its owner: by a subscript, or as one of those that a loop gives."""
+        return self.name in (INSIDE, EACH)
 
 
 class Method(Value):
