@@ -47,6 +47,13 @@ KEEPING = frozenset(
     "ListConfig cat concat concatenate stack vstack hstack tensor as_tensor from_numpy".split()
 )
 """Calls whose result has the order of what they are given, by their last name."""
+READING_IN_ORDER = frozenset(
+    f"datasets.{name}"
+    for name in "load_dataset Dataset.from_csv Dataset.from_json Dataset.from_parquet Dataset.from_text".split()
+)
+"""Calls of libraries whose result has what the files have, one after the other."""
+HANDING_ON = frozenset("copy tolist items values map filter select shuffle with_format with_transform".split())
+"""Methods whose result has the order of what has them."""
 ADDING = frozenset(("append", "extend", "appendleft", "extendleft", "insert"))
 GATHERED = (ast.List, ast.Tuple, ast.ListComp, ast.Call)
 SAMPLE_METHODS = ("__getitem__", "__getitems__", "__iter__", "__next__", "get")
@@ -216,7 +223,7 @@ class _Flow:
             if asked is not None:
                 self._go(asked, place._replace(is_number=True))
             elif isinstance(outer, ast.Call) and outer.func is parent:
-                if parent.attr in ("copy", "tolist", "items", "values"):
+                if parent.attr in HANDING_ON:
                     self._go(outer, place)
             elif parent.attr in ("iloc", "values"):
                 self._go(parent, place)
@@ -313,6 +320,8 @@ class _Flow:
                 bare = value.name.rpartition(".")[2]
                 if apis.is_dataset_name(value.name) or self.listings.datasets.loaders.is_loader(value.name):
                     return bare
+                if value.name in READING_IN_ORDER:
+                    self._go(parent, place)
             elif isinstance(value, Class | Function | Method):
                 self._into(value, node, parent, place)
         return ""
