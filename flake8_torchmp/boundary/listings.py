@@ -455,7 +455,7 @@ class _Flow:
         if key in self.seen:
             return
         self.seen.add(key)
-        above = self._family(owner)
+        above = classes.scopes_above(self.outline, owner)
         modules = dict.fromkeys((place.module, *(scope.module for scope in above)))
         loads = [
             (node, module)
@@ -463,7 +463,7 @@ class _Flow:
             for node in module.loads(name)
             if isinstance(node, ast.Attribute)
             and (around := module.scope_of(node).enclosing_class()) is not None
-            and (around in above or owner in self._family(around))
+            and (around in above or owner in classes.scopes_above(self.outline, around))
             and dotted(node.value) == receiver
         ]
         if place.is_number or not any(_is_sorted_there(load) for load, _ in loads):
@@ -488,12 +488,6 @@ class _Flow:
                 holders = self.evaluator.values(load.value, self.evaluator.frame_at(load, module))
                 if any(isinstance(holder, Instance) and holder.cls.scope is owner for holder in holders):
                     self._go(load, place, dotted(load), module)
-
-    def _family(self, scope: Scope) -> list[Scope]:
-        """A class and those above it."""
-        assert scope.parent is not None
-        cls = Class(scope, self.outline.frame_of(scope.parent))
-        return [item.scope for item in classes.project_classes(self.outline, cls)]
 
     def _returned(self, place: _Place) -> str:
         scope = place.module.scope_of(place.node).enclosing_function()
