@@ -44,6 +44,7 @@ _ASIDE = re.compile(
 _CALLED = re.compile(rb"\b\w[\w.]*[ \t]*\(")
 _LOOKED_UP = re.compile(rb"[\])}][ \t]*\(")
 _GIVEN_BY_LOOP = re.compile(rb"\bfor[ \t]+([^:\n]*?)[ \t]in\b")
+_ITERATED = re.compile(rb"\bfor[ \t][^:\n]*?[ \t]in\b([^\n]*)|\b(?:iter|next|enumerate|list)[ \t]*\(([^\n]*)")
 
 
 def can_matter(data: bytes) -> bool:
@@ -103,11 +104,12 @@ class Project:
         return self._seeds[path]
 
     def _starts_elsewhere(self, path: str) -> bool:
-        """Whether a file calls something of the project at module level that may start processes."""
+        """Whether a file calls or iterates something of the project at module level that may start processes."""
         data = self.codebase.data(path)
         run = _ASIDE.sub(b"", data)
         called = set(_CALLED.findall(run))
-        text = data if _calls_what_it_looks_up(run, called) else b" ".join(called)
+        iterated = {name for names in _ITERATED.findall(run) for name in names}
+        text = data if _calls_what_it_looks_up(run, called) else b" ".join(called | iterated)
         return bool(text) and self.model.starts.possible.reach.comes_to(text, path)
 
     def findings_from(self, seed: str) -> list[Finding]:

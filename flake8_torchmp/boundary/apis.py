@@ -107,15 +107,32 @@ MULTIPROCESSING_CALLS = {
 }
 """What multiprocessing, torch.multiprocessing and their contexts offer, by bare name."""
 
-ELASTIC = frozenset(
-    f"torch.distributed.{name}"
-    for name in (
-        "launcher.LaunchConfig",
-        "launcher.api.LaunchConfig",
-        "elastic.multiprocessing.start_processes",
-        "elastic.agent.server.local_elastic_agent.LocalElasticAgent",
-    )
-)
+METHOD_KEYWORDS = {
+    **{
+        f"torch.distributed.{name}": ("start_method", None)
+        for name in (
+            "launcher.LaunchConfig",
+            "launcher.api.LaunchConfig",
+            "elastic.multiprocessing.start_processes",
+            "elastic.agent.server.local_elastic_agent.LocalElasticAgent",
+        )
+    },
+    **{
+        f"{package}.common.vec_env.{module}SubprocVecEnv": ("start_method", 1)
+        for package in ("stable_baselines3", "stable_baselines")
+        for module in ("", "subproc_vec_env.")
+    },
+    "baselines.common.vec_env.SubprocVecEnv": ("context", 2),
+    "baselines.common.vec_env.subproc_vec_env.SubprocVecEnv": ("context", 2),
+    "baselines.common.vec_env.ShmemVecEnv": ("context", 2),
+    "baselines.common.vec_env.shmem_vec_env.ShmemVecEnv": ("context", 2),
+    **{
+        f"{package}.vector.{module}AsyncVectorEnv": ("context", None)
+        for package in ("gym", "gymnasium")
+        for module in ("", "async_vector_env.")
+    },
+}
+"""What of other libraries is given a start method: the parameter's name, and its place if it is not given by name."""
 """What torch's elastic launches are configured by: each is told the method by `start_method=`."""
 
 PROCESS_CLASSES = frozenset(("Process", "SpawnProcess", "ForkProcess", "ForkServerProcess", "BaseProcess"))

@@ -28,6 +28,7 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis
 from .datasets import Datasets
+from .listing_numbers import NUMBERING, asked_for_place, counts, is_place_asked, makes_numbered, numbers
 from .names_of_results import names_results
 from .random_sources import is_drawn
 
@@ -46,6 +47,13 @@ KEEPING = frozenset(
     "ListConfig cat concat concatenate stack vstack hstack tensor as_tensor from_numpy".split()
 )
 """Calls whose result has the order of what they are given, by their last name."""
+READING_IN_ORDER = frozenset(
+    f"datasets.{name}"
+    for name in "load_dataset Dataset.from_csv Dataset.from_json Dataset.from_parquet Dataset.from_text".split()
+)
+"""Calls of libraries whose result has what the files have, one after the other."""
+HANDING_ON = frozenset("copy tolist items values map filter select shuffle with_format with_transform".split())
+"""Methods whose result has the order of what has them."""
 ADDING = frozenset(("append", "extend", "appendleft", "extendleft", "insert"))
 GATHERED = (ast.List, ast.Tuple, ast.ListComp, ast.Call)
 SAMPLE_METHODS = ("__getitem__", "__getitems__", "__iter__", "__next__", "get")
@@ -211,8 +219,11 @@ class _Flow:
             return self._call(node, parent, place)
         if isinstance(parent, ast.Attribute) and parent.value is node:
             outer = up(parent)
-            if isinstance(outer, ast.Call) and outer.func is parent:
-                if parent.attr in ("copy", "tolist", "items", "values"):
+            asked = asked_for_place(node)
+            if asked is not None:
+                self._go(asked, place._replace(is_number=True))
+            elif isinstance(outer, ast.Call) and outer.func is parent:
+                if parent.attr in HANDING_ON:
                     self._go(outer, place)
             elif parent.attr in ("iloc", "values"):
                 self._go(parent, place)
@@ -234,9 +245,11 @@ class _Flow:
             if any(value is node for value in parent.values):
                 self._go(parent, place)
         elif isinstance(parent, ast.ListComp | ast.GeneratorExp) and parent.elt is node:
-            flat = _flattened(parent)
+            flat = parent if place.is_number else _flattened(parent)
             if flat is not None:
                 self._go(flat, place)
+        elif isinstance(parent, ast.DictComp) and parent.value is node and place.is_number:
+            self._go(parent, place)
         elif isinstance(parent, ast.NamedExpr):
             self._go(parent, place)
             self._bound(parent.target, place)
@@ -254,7 +267,7 @@ class _Flow:
     # expressions
 
     def _subscript(self, node: ast.AST, parent: ast.Subscript, place: _Place) -> str:
-        if parent.value is not node:
+        if parent.value is not node or is_place_asked(parent.slice):
             return ""
         if isinstance(parent.slice, ast.Slice):
             self._go(parent, place)
@@ -275,7 +288,16 @@ class _Flow:
                 return self._loop(loop, place)
             if isinstance(loop, ast.ListComp | ast.GeneratorExp):
                 self._go(loop, place)
+            elif isinstance(loop, ast.DictComp):
+                self._table(loop, loop.generators[0], place)
         return ""
+
+    def _table(self, whole: ast.DictComp, part: ast.comprehension, place: _Place) -> None:
+        """A dict by the places in the listing, or one that gives them."""
+        if numbers(part.iter, part.target, whole.value):
+            self._go(whole, place._replace(is_number=True))
+        elif numbers(part.iter, part.target, whole.key):
+            self._go(whole, place)
 
     def _call(self, node: ast.AST, parent: ast.Call, place: _Place) -> str:
         if parent.func is node:
@@ -286,8 +308,11 @@ class _Flow:
         if isinstance(parent.func, ast.Attribute) and name in ADDING:
             self._bound(parent.func.value, place)
             return ""
-        if name in KEEPING or name in SORTING:
+        if name in KEEPING or name in SORTING or (place.is_number and name in NUMBERING):
             self._go(parent, place)
+            return ""
+        if makes_numbered(node, parent):
+            self._go(parent, place._replace(is_number=True))
             return ""
         frame = self.outline.frame_at(parent, place.module)
         for value in self.outline.values(parent.func, frame):
@@ -295,6 +320,8 @@ class _Flow:
                 bare = value.name.rpartition(".")[2]
                 if apis.is_dataset_name(value.name) or self.listings.datasets.loaders.is_loader(value.name):
                     return bare
+                if value.name in READING_IN_ORDER:
+                    self._go(parent, place)
             elif isinstance(value, Class | Function | Method):
                 self._into(value, node, parent, place)
         return ""
@@ -349,10 +376,8 @@ class _Flow:
             return dataset
         if isinstance(whole, ast.ListComp | ast.GeneratorExp):
             self._go(whole, place)
-        elif isinstance(whole, ast.DictComp) and _numbers(part.iter, part.target, whole.value):
-            self._go(whole, place._replace(is_number=True))
-        elif isinstance(whole, ast.DictComp) and _numbers(part.iter, part.target, whole.key):
-            self._go(whole, place)
+        elif isinstance(whole, ast.DictComp):
+            self._table(whole, part, place)
         return ""
 
     # statements
@@ -376,9 +401,9 @@ class _Flow:
                     self._bound(node.target, place)
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
                 target = node.targets[0].value
-                if _counts(node.value, target) or _numbers(loop.iter, loop.target, node.value):
+                if counts(node.value, target) or numbers(loop.iter, loop.target, node.value):
                     self._bound(target, place._replace(is_number=True))
-                elif _numbers(loop.iter, loop.target, node.targets[0].slice) and mentions(node.value, bound):
+                elif numbers(loop.iter, loop.target, node.targets[0].slice) and mentions(node.value, bound):
                     self._bound(target, place)
             elif isinstance(node, ast.Yield | ast.YieldFrom):
                 if dataset and method == "__iter__":
@@ -430,7 +455,7 @@ class _Flow:
         if key in self.seen:
             return
         self.seen.add(key)
-        above = self._family(owner)
+        above = classes.scopes_above(self.outline, owner)
         modules = dict.fromkeys((place.module, *(scope.module for scope in above)))
         loads = [
             (node, module)
@@ -438,7 +463,7 @@ class _Flow:
             for node in module.loads(name)
             if isinstance(node, ast.Attribute)
             and (around := module.scope_of(node).enclosing_class()) is not None
-            and (around in above or owner in self._family(around))
+            and (around in above or owner in classes.scopes_above(self.outline, around))
             and dotted(node.value) == receiver
         ]
         if place.is_number or not any(_is_sorted_there(load) for load, _ in loads):
@@ -464,19 +489,14 @@ class _Flow:
                 if any(isinstance(holder, Instance) and holder.cls.scope is owner for holder in holders):
                     self._go(load, place, dotted(load), module)
 
-    def _family(self, scope: Scope) -> list[Scope]:
-        """A class and those above it."""
-        assert scope.parent is not None
-        cls = Class(scope, self.outline.frame_of(scope.parent))
-        return [item.scope for item in classes.project_classes(self.outline, cls)]
-
     def _returned(self, place: _Place) -> str:
         scope = place.module.scope_of(place.node).enclosing_function()
-        if scope is None or isinstance(scope.node, ast.Lambda) or ("returned", id(scope), place.part) in self.seen:
+        key = ("returned", id(scope), place.part, place.is_number)
+        if scope is None or isinstance(scope.node, ast.Lambda) or key in self.seen:
             return ""
-        self.seen.add(("returned", id(scope), place.part))
+        self.seen.add(key)
         dataset, method = self.listings.dataset_sampling_in(scope)
-        if dataset and method == "__iter__" and scope.name == "__iter__":
+        if dataset and scope.name == method and (method == "__iter__" or place.is_number):
             return dataset
         if is_property(scope.node):
             for load in place.module.loads(scope.name):
@@ -551,27 +571,3 @@ def _sorts(node: ast.AST, names: frozenset[str]) -> bool:
 
 def _is_walk(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and last_name(node.func) in ("walk", "fwalk")
-
-
-def _numbers(iterated: ast.expr, target: ast.expr, value: ast.expr) -> bool:
-    """`for i, name in enumerate(names): d[name] = i`."""
-    if not isinstance(iterated, ast.Call) or last_name(iterated.func) not in ("enumerate", "zip"):
-        return False
-    numbers = {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
-    return (
-        isinstance(target, ast.Tuple) and last_name(value) in numbers and last_name(value) == _number(iterated, target)
-    )
-
-
-def _number(iterated: ast.Call, target: ast.Tuple) -> str:
-    if last_name(iterated.func) == "enumerate":
-        return last_name(target.elts[0])
-    for argument, element in zip(iterated.args, target.elts, strict=False):
-        if isinstance(argument, ast.Call) and last_name(argument.func) in ("range", "count"):
-            return last_name(element)
-    return ""
-
-
-def _counts(value: ast.expr, holder: ast.expr) -> bool:
-    """`d[name] = len(d)`."""
-    return isinstance(value, ast.Call) and last_name(value.func) == "len" and dotted(value.args[0]) == dotted(holder)

@@ -23,7 +23,7 @@ from .methods import ALL, CONTEXT_CLASSES, mp_name
 
 FEWEST_WORDS = 6
 """A comment of fewer words gives no reason."""
-ELASTIC_NAMES = frozenset(name.rpartition(".")[2] for name in apis.ELASTIC)
+NAMES_OF_OTHERS = frozenset(name.rpartition(".")[2] for name in apis.METHOD_KEYWORDS)
 
 
 class MethodName(NamedTuple):
@@ -82,7 +82,7 @@ class MethodNames:
                         source = self.evaluator.arguments(call, frame).get(0, "method")
                         if source is not None:
                             yield call, frame, source, f"{name}()"
-        yield from self._given_to_elastic(module)
+        yield from self._given_to_others(module)
         for found in self.crossings.calls(module):
             keyword = {"loader": "multiprocessing_context", "spawn": "start_method"}.get(found.api.kind, "")
             index = 11 if found.api.kind == "loader" else 5
@@ -90,15 +90,17 @@ class MethodNames:
             if source is not None and found.api.name != "spawn":
                 yield found.node, found.frame, source, f"{found.api.name}({keyword}=)"
 
-    def _given_to_elastic(self, module: Module) -> Iterator[tuple[ast.Call, Frame, Source, str]]:
-        for name in ELASTIC_NAMES:
+    def _given_to_others(self, module: Module) -> Iterator[tuple[ast.Call, Frame, Source, str]]:
+        for name in NAMES_OF_OTHERS:
             for call in module.calls_of(name):
                 for frame in self.evaluator.contexts(module.scope_of(call)):
                     self.evaluator.steps = 0
-                    source = self.evaluator.arguments(call, frame).get(None, "start_method")
-                    callees = self.evaluator.values(call.func, frame) if source is not None else ()
-                    if source is not None and any(isinstance(v, External) and v.name in apis.ELASTIC for v in callees):
-                        yield call, frame, source, f"{name}(start_method=)"
+                    for callee in self.evaluator.values(call.func, frame):
+                        if isinstance(callee, External) and callee.name in apis.METHOD_KEYWORDS:
+                            keyword, index = apis.METHOD_KEYWORDS[callee.name]
+                            source = self.evaluator.arguments(call, frame).get(index, keyword)
+                            if source is not None:
+                                yield call, frame, source, f"{name}({keyword}=)"
 
     def _named(self, value: Constant, call: ast.Call, frame: Frame, text: str, is_exception: bool) -> MethodName:
         passed = tuple((hop.node, hop.module) for hop in value.way)

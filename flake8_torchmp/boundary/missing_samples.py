@@ -416,7 +416,7 @@ def _sets(block: Sequence[ast.stmt], name: str) -> bool:
 
 def _leaves(block: Sequence[ast.stmt], never_returns: Callable[[ast.Call], bool]) -> bool:
     """Whether the end of a function's body is never reached."""
-    last = block[-1]
+    last = next((statement for statement in block if isinstance(statement, ast.Return | ast.Raise)), block[-1])
     if isinstance(last, ast.While):
         is_endless = isinstance(last.test, ast.Constant) and bool(last.test.value)
         return is_endless and not any(_is_break_of(node, last) for node in ast.walk(last))
@@ -441,7 +441,7 @@ def _leaves(block: Sequence[ast.stmt], never_returns: Callable[[ast.Call], bool]
         return isinstance(last.test, ast.Constant) and not last.test.value
     if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and never_returns(last.value):
         return True
-    return never_continues(block)
+    return never_continues([last])
 
 
 def _suppresses(item: ast.withitem) -> bool:

@@ -14,8 +14,9 @@ and since Python 3.14 Linux uses forkserver. Code that names fork keeps the old 
 ValueError on Windows, which has no fork.
 
 The rule reports the text "fork" where it is written, if it reaches `set_start_method`, `get_context`,
-`DataLoader(multiprocessing_context=...)`, `start_processes(start_method=...)`, torch's elastic `LaunchConfig` or an
-executor's `mp_context`, also as a parameter's default, a constant or an entry of a dict.
+`DataLoader(multiprocessing_context=...)`, `start_processes(start_method=...)`, torch's elastic `LaunchConfig`, an
+executor's `mp_context` or the environments of stable_baselines3 and gymnasium that run in processes, also as a
+parameter's default, a constant or an entry of a dict.
 
 ## Fails
 ```python

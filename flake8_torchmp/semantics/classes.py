@@ -56,6 +56,12 @@ def project_classes(evaluator: Evaluator, cls: Class) -> list[Class]:
     return [item for item in evaluator.mro(cls) if isinstance(item, Class)]
 
 
+def scopes_above(evaluator: Evaluator, scope: Scope) -> list[Scope]:
+    """A class and those above it."""
+    assert scope.parent is not None
+    return [item.scope for item in project_classes(evaluator, Class(scope, evaluator.frame_of(scope.parent)))]
+
+
 def library_bases(evaluator: Evaluator, cls: Class) -> list[str]:
     """The qualified names of the library classes that a class derives from."""
     return [item.name for item in evaluator.mro(cls) if isinstance(item, External)]

@@ -255,7 +255,8 @@ def _reaching(bindings: Sequence[Binding], use: ast.AST, scope: Scope, use_scope
         binding for binding in seen if position(binding.node) < use_position and not _is_own_target(binding, place)
     ]
     killers = [binding for binding in earlier if _dominates(binding, chain)]
-    last = max((position(binding.node) for binding in killers), default=(-1, -1))
+    covering = _covering(earlier, chain) if len(earlier) > 2 else ()
+    last = max((*(position(binding.node) for binding in killers), *map(position, covering)), default=(-1, -1))
     found = [
         binding
         for binding in seen
@@ -303,6 +304,10 @@ def _is_own_target(binding: Binding, use: ast.AST) -> bool:
     return value is not None and binding.kind in ("assign", "unpack", "walrus") and _holds(value, use)
 
 
+_PLAINLY = frozenset("assign unpack import from def class".split())
+_BINDING = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+
+
 def _dominates(binding: Binding, chain: Sequence[ast.AST]) -> bool:
     """Whether every way to the use passes this binding."""
     if binding.kind == "augmented":
@@ -319,6 +324,34 @@ def _dominates(binding: Binding, chain: Sequence[ast.AST]) -> bool:
         block = block_of(statement)
         return any(item is candidate for candidate in block for item in chain)
     return False
+
+
+def _covering(bindings: Sequence[Binding], chain: Sequence[ast.AST]) -> list[ast.If]:
+    """The `if` statements before a use that bind a name whichever way they go."""
+    plain = [b for b in bindings if b.kind in _PLAINLY and (b.value is not None or b.kind != "assign")]
+    binding_it = [statement_of(binding.node) for binding in plain]
+    around = {above: None for statement in binding_it for above in ancestors(statement) if isinstance(above, ast.If)}
+    return [
+        outer
+        for outer in around
+        if any(item is up(outer) for item in chain)
+        and any(item is candidate for candidate in block_of(outer) if candidate is not outer for item in chain)
+        and _binds_always([outer], binding_it)
+    ]
+
+
+def _binds_always(block: Sequence[ast.stmt], binding_it: Sequence[ast.AST]) -> bool:
+    """Whether a block binds a name, or does not go on."""
+    for statement in block:
+        if isinstance(statement, ast.If):
+            if _binds_always(statement.body, binding_it) and _binds_always(statement.orelse, binding_it):
+                return True
+        elif isinstance(statement, ast.With | ast.AsyncWith):
+            if _binds_always(statement.body, binding_it):
+                return True
+        elif isinstance(statement, _BINDING) and any(statement is known for known in binding_it):
+            return True
+    return never_continues(block)
 
 
 def _excluded(binding: Binding, chain: Sequence[ast.AST], loops: Sequence[ast.AST]) -> bool:

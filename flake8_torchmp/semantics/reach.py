@@ -45,11 +45,10 @@ class Reach:
                     self._known[current] = True
                     current = led_here[current]
                 return True
-            for text, file in self._texts(place) if known is None else ():
-                for name in self._named_in(text, file):
-                    if name not in led_here:
-                        led_here[name] = place
-                        pending.append(name)
+            for name in self._led_to(place) if known is None else ():
+                if name not in led_here:
+                    led_here[name] = place
+                    pending.append(name)
         self._known.update(dict.fromkeys(pending, False))
         return False
 
@@ -65,6 +64,14 @@ class Reach:
             called = set(_CALLED.findall(_HEADER.sub(b"", run_at_import(self._codebase.data(path)))))
             self._run_by[path] = bool(called) and self.comes_to(b" ".join(called), path)
         return self._run_by[path]
+
+    def _led_to(self, place: Name) -> Iterator[Name]:
+        for text, file in self._texts(place):
+            yield from self._named_in(text, file)
+        path, name = place
+        imported = self._codebase.imported_names(path)
+        if b"*" in imported and name not in imported and name not in self._codebase.mentions.definitions(path):
+            yield from self._elsewhere(path, {name})  # a package that hands on what its files define
 
     def _texts(self, place: Name) -> Iterator[tuple[bytes, str]]:
         """The statements that define a name, or what is imported under it."""
