@@ -122,7 +122,7 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         known = [variable for _, variable in changed]
         for node, variable in (*changed, *(item for item in read if item[1] not in known)):
             attribute = "" if model.state.is_primitive(variable) else model.state.gathered_in_class(node, variable)
-            may_meet = partial(model.programs.may_meet, seed=module, kind=worker.kind)
+            may_meet = partial(model.programs.may_meet, seed=module, worker=worker)
             if not model.state.is_read_by_parent(
                 variable, model.workers, attribute, may_meet
             ) and not is_read_by_own_methods(variable, attribute, model.state, model.workers, may_meet):
