@@ -97,7 +97,7 @@ class Model:
         self.timeline = Timeline(self.evaluator, self.outline, self.methods, self.starts, self.workers)
         self.context_arguments = ContextArguments(self.evaluator, self.crossings)
         self.phases = Phases(self.outline)
-        self.programs = Programs(self.phases, self.crossings)
+        self.programs = Programs(self.phases, self.crossings, self.loaders)
         self.state = State(self.outline, self.phases)
         self.own_copies = OwnCopies(self.evaluator, self.crossings, self.workers, self.phases, self.state)
         self.import_time = ImportTime(self.evaluator, self.starts, self.phases)

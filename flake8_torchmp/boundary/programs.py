@@ -6,10 +6,13 @@ import ast
 
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.scopes import Place, Scope
+from flake8_torchmp.semantics.values import Instance
 
-from .crossings import Crossings
+from .crossings import Crossing, Crossings
 from .import_time import is_called_test
+from .loaders import Loaders
 from .phases import Phases
+from .workers import WorkerFunction
 
 ANY = frozenset(("",))
 """What any program may come to: a library's function, what runs when a module is imported."""
@@ -19,14 +22,17 @@ IN_OTHER_WAYS = ("dataset", "collate")
 
 
 class Programs:
-    def __init__(self, phases: Phases, crossings: Crossings) -> None:
+    def __init__(self, phases: Phases, crossings: Crossings, loaders: Loaders) -> None:
         self.phases = phases
         self.crossings = crossings
+        self.loaders = loaders
         self._known: dict[Place, frozenset[str]] = {}
 
-    def may_meet(self, node: ast.AST, module: Module, seed: Module, kind: str) -> bool:
-        """Whether a program that comes to a place may be one that starts the workers of a kind in a module."""
-        starting = self._starting(seed) if kind not in IN_OTHER_WAYS else ANY
+    def may_meet(self, node: ast.AST, module: Module, seed: Module, worker: WorkerFunction) -> bool:
+        """Whether a program that comes to a place may be one that starts the workers in which a function runs."""
+        if worker.kind in IN_OTHER_WAYS:
+            return self._may_load(self.at(node, module), worker)
+        starting = self._starting(seed)
         if starting == ANY:
             return True
         here = self.at(node, module)
@@ -37,6 +43,21 @@ class Programs:
             return ANY
         found = [self.at(crossing.call, crossing.module) for crossing in self.crossings.of(module)]
         return ANY if ANY in found or not found else frozenset().union(*found)
+
+    def _may_load(self, programs: frozenset[str], worker: WorkerFunction) -> bool:
+        """Whether one of some programs may come to a loader of the dataset whose sample method a function is."""
+        if programs == ANY or worker.kind != "dataset" or not isinstance(worker.receiver, Instance):
+            return True
+        if any(map(self.crossings.names_loaders, programs)):
+            return True
+        loaders = list(self.loaders.of(worker.receiver.cls.scope))
+        return not loaders or any(self._may_come_to(loader, programs) for loader in loaders)
+
+    def _may_come_to(self, crossing: Crossing, programs: frozenset[str]) -> bool:
+        coming = self.at(crossing.call, crossing.module)
+        if coming == ANY:
+            return crossing.module.path in self.phases.evaluator.codebase.reachable(sorted(programs))
+        return not programs.isdisjoint(coming)
 
     def at(self, node: ast.AST, module: Module) -> frozenset[str]:
         """The files with which the programs begin that come to a place, or `ANY`."""

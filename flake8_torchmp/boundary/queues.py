@@ -20,6 +20,7 @@ from flake8_torchmp.semantics.values import Class, Constant, Function, Instance,
 
 from . import apis
 from .crossings import Crossing, Crossings
+from .ended_processes import is_ended_before
 from .hanging import Hangings
 from .methods import mp_name
 from .starts import import_nodes
@@ -112,7 +113,7 @@ class Queues:
     def early_joins(self) -> Iterator[EarlyJoin]:
         """Where a process that puts on a queue is joined, and the queue is only read later."""
         for call in self.module.calls.get("join", ()):
-            if not isinstance(call.func, ast.Attribute) or not _waits_for_end(call):
+            if not isinstance(call.func, ast.Attribute) or not _waits_for_end(call) or is_ended_before(call):
                 continue
             frame = self.evaluator.frame_at(call, self.module)
             self.evaluator.steps = 0

@@ -69,6 +69,13 @@ SEEDERS = {
 }
 """What seeds a global generator, with the name of the argument that it is seeded with."""
 
+SEEDS_OF_TORCH = frozenset(("torch.initial_seed", "torch.random.initial_seed"))
+"""What tells the last seed of torch's generator: in a loader's worker its own, until somebody seeds it anew."""
+
+OTHER_SEEDERS = ("random.", "numpy.", "torch.cuda.", "imgaug.", "tensorflow.")
+TORCH_SEEDERS = frozenset(name for name in SEEDERS if not name.startswith(OTHER_SEEDERS))
+"""What seeds torch's generator, alone or with others."""
+
 SEEDER_NAMES = tuple(sorted({name.rpartition(".")[2] for name in SEEDERS}))
 
 LOADS_NUMPY_RANDOM = re.compile(

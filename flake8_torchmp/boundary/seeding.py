@@ -25,16 +25,17 @@ from flake8_torchmp.semantics.values import (
     Function,
     Instance,
     Method,
-    Partial,
     Value,
     qualified,
 )
 
 from . import apis, random_sources
 from .alike_arguments import are_alike, given_to_processes
+from .bound_parameters import argument_of, bound_by, left_out
 from .called_functions import ITERATION_METHODS
 from .crossings import Crossing
 from .made_generators import draws_noise, is_of_own, kept_as
+from .torch_seeds import seed_given_to_torch
 from .worker_datasets import is_own_dataset
 from .workers import WorkerFunction, Workers
 
@@ -136,7 +137,7 @@ class Seeds:
                 for hanging in crossing.hanging:
                     if isinstance(hanging.value, Instance) and scope.name == "__call__":
                         found = found or set() if scope.parent is hanging.value.cls.scope else found
-                    for function, names in _bound_by(hanging.value):
+                    for function, names in bound_by(hanging.value):
                         if function.scope is scope:
                             found = (found or set()) | names
         return found
@@ -182,7 +183,7 @@ class Seeds:
             if isinstance(value, External):
                 is_maker = makes and value.name in random_sources.MAKERS
                 if value.name in random_sources.SEEDERS or is_maker:
-                    seed = _argument(call, 0, random_sources.SEEDERS.get(value.name, "seed"))
+                    seed = argument_of(call, 0, random_sources.SEEDERS.get(value.name, "seed"))
                     return (seed,) if seed is not None else ()
             function = value.function if isinstance(value, Method) else value
             if isinstance(value, Class):
@@ -205,9 +206,9 @@ class Seeds:
         for name in sorted(names):
             parameter = parameters(function.node).get(name)
             if parameter is None or parameter.index is None:
-                given = _argument(call, -1, name)
+                given = argument_of(call, -1, name)
             else:
-                given = _argument(call, parameter.index - shift, name)
+                given = argument_of(call, parameter.index - shift, name)
             if given is None:
                 given = parameter.default if parameter is not None else None
             if given is None:
@@ -385,6 +386,10 @@ class Seeds:
             if isinstance(value, Function) and self._gives_same(value, worker, depth):
                 continue
             name = value.name if isinstance(value, External) else ""
+            if name in random_sources.SEEDS_OF_TORCH:
+                given = seed_given_to_torch(self.outline, call, worker.scope)
+                if given is not None and self.is_same(given, worker, fixed, depth + 1):
+                    continue
             if name not in random_sources.SAME_IN_LOADER or (name.startswith("torch.") and not of_loader):
                 return False
         parts = [*call.args, *(keyword.value for keyword in call.keywords)]
@@ -417,12 +422,12 @@ class Seeds:
             if crossing.parameter.keyword not in ("worker_init_fn", "initializer"):
                 continue
             for hanging in crossing.hanging:
-                for function, names in _bound_by(hanging.value):
+                for function, names in bound_by(hanging.value):
                     own = set(parameters(function.node))
                     if crossing.parameter.keyword == "initializer":
                         names = own
                     elif not names and isinstance(hanging.value, Function):
-                        names = set(_left_out(function))
+                        names = set(left_out(function))
                     found[function.scope] = found.get(function.scope, frozenset()) | frozenset(names)
         for target, alike in given_to_processes(self.workers.crossings.of(module)):
             found[target] = found.get(target, alike) & alike
@@ -495,38 +500,7 @@ def _are_several(calls: set[ast.AST]) -> bool:
 
 
 def _runs(crossing: Crossing, target: Scope) -> bool:
-    return any(function.scope is target for hanging in crossing.hanging for function, _ in _bound_by(hanging.value))
-
-
-def _left_out(function: Function) -> Iterator[str]:
-    """The parameters beside the worker's id: DataLoader gives that alone, so their defaults stay in force."""
-    for parameter in parameters(function.node).values():
-        if parameter.index != 0 and isinstance(parameter.default, ast.Constant) and parameter.default.value is not None:
-            yield parameter.name
-
-
-def _bound_by(value: Value) -> Iterator[tuple[Function, set[str]]]:
-    """A function with the parameters that a partial has bound."""
-    if isinstance(value, Function):
-        yield value, set()
-    elif isinstance(value, Method):
-        yield value.function, set()
-    elif isinstance(value, Partial):
-        for function, names in _bound_by(value.callee):
-            own = [p for p in parameters(function.node).values() if p.index is not None]
-            shift = isinstance(value.callee, Method)
-            count = len(value.arguments.positional)
-            bound = {p.name for p in own[shift : shift + count]}
-            yield function, names | bound | set(value.arguments.keywords)
-
-
-def _argument(call: ast.Call, index: int, name: str) -> ast.expr | None:
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    if 0 <= index < len(call.args) and not any(isinstance(a, ast.Starred) for a in call.args[: index + 1]):
-        return call.args[index]
-    return None
+    return any(function.scope is target for hanging in crossing.hanging for function, _ in bound_by(hanging.value))
 
 
 def _is_constant(evaluator: Evaluator, node: ast.expr, module: Module) -> bool:

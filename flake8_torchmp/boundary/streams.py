@@ -320,6 +320,7 @@ class Streams:
                 continue
             reached = reached_by.setdefault(root.call or root.function.scope.place, [])
             pending = [(root.function.scope, root.receiver)]
+            pending += [(f.scope, owner) for f, owner, _ in self.workers.methods_of_arguments(root.function.scope)]
             while pending and len(reached) < MOST_FUNCTIONS:
                 scope, receiver = pending.pop()
                 if scope not in reached:

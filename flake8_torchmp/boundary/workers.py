@@ -133,7 +133,7 @@ class Workers:
                 yield current
             called = self.called.of(current.scope, current.receiver, current.switches)
             if current.scope in targets:
-                called = [*called, *self._methods_of_arguments(current.scope)]
+                called = [*called, *self.methods_of_arguments(current.scope)]
             if current.scope in loaders:
                 crossings = self.crossings.of(module)
                 called = [*called, *methods_called(current.scope, loaders[current.scope], crossings, self.outline)]
@@ -143,7 +143,7 @@ class Workers:
                 for f, receiver, switches in called
             ]
 
-    def _methods_of_arguments(self, scope: Scope) -> Iterator[Called]:
+    def methods_of_arguments(self, scope: Scope) -> Iterator[Called]:
         """What a target calls on the objects of the project that it is given: `env.step()`."""
         called: dict[str, list[ast.Attribute]] = {}
         for node in body_nodes(scope.node):

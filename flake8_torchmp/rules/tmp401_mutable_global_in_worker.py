@@ -169,7 +169,7 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
 def _may_be_missed(change: Mutation, variable: Global, module: Module, worker: WorkerFunction, model: Model) -> bool:
     """Whether a change is made by a program that may start these workers, and not told by the environment."""
     return model.programs.may_meet(
-        change.node, change.module, module, worker.kind
+        change.node, change.module, module, worker
     ) and not model.state.is_told_by_environment(change, variable)
 
 

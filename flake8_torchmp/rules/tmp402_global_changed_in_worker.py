@@ -97,6 +97,7 @@ from itertools import chain
 from flake8_torchmp.boundary.class_state import changed_through_objects, is_read_by_own_methods
 from flake8_torchmp.boundary.global_names import Global
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.shared_memory import is_shared, is_shared_at_import
 from flake8_torchmp.boundary.sides import is_left_to_parent
 from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
@@ -122,13 +123,18 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         known = [variable for _, variable in changed]
         for node, variable in (*changed, *(item for item in read if item[1] not in known)):
             attribute = "" if model.state.is_primitive(variable) else model.state.gathered_in_class(node, variable)
-            may_meet = partial(model.programs.may_meet, seed=module, kind=worker.kind)
+            may_meet = partial(model.programs.may_meet, seed=module, worker=worker)
             if not model.state.is_read_by_parent(
                 variable, model.workers, attribute, may_meet
             ) and not is_read_by_own_methods(variable, attribute, model.state, model.workers, may_meet):
                 continue
             cause = f"{variable.text}.{attribute}" if attribute else variable.text
-            if not model.state.is_primitive(variable):
+            is_primitive = model.state.is_primitive(variable)
+            if not is_primitive and is_shared(variable, model.state, model.evaluator):
+                if not is_shared_at_import(variable, model.evaluator):
+                    continue  # a spawned worker misses it altogether, which is TMP203's or TMP401's
+                is_primitive = True
+            if not is_primitive:
                 own = model.own_copies
                 if not own.is_set(node, variable, worker) and not own.begins_anew(variable, attribute):
                     lost.setdefault(cause, []).append(_lost(node, variable, cause, worker, model))
