@@ -8,6 +8,7 @@ from typing import Any
 
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import reaching
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import is_none, last_name, up
 from flake8_torchmp.semantics.scopes import Scope
@@ -116,6 +117,22 @@ def stays_in_its_function(load: ast.expr, module: Module, evaluator: Evaluator) 
             for other in module.loads(bindings[0].name)
             if _is_read_of(other, scope, module, evaluator)
         )
+    )
+
+
+def is_kept_to_itself(call: ast.AST, module: Module) -> bool:
+    """Whether a function gives the object that a call makes to nobody, wherever it reads what it calls it."""
+    holder: Any = up(call)
+    scope = module.scope_of(call).enclosing_function()
+    if scope is None or not isinstance(holder, ast.Assign) or not isinstance(holder.targets[0], ast.Name):
+        return False
+    name = holder.targets[0].id
+    bindings = scope.bindings.get(name, ())
+    reads = (load for load in module.loads(name) if module.scope_of(load).enclosing_function() is scope)
+    return len(holder.targets) == 1 and all(
+        _only_works_with(load)
+        for load in reads
+        if any(binding.value is call for binding in reaching(bindings, load, scope, module.scope_of(load)))
     )
 
 

@@ -12,11 +12,11 @@ from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import ancestors, dotted, last_name, position, up
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import Constant, Hop, Instance, Value
+from flake8_torchmp.semantics.values import Class, Constant, Hop, Instance, Value
 
 from .apis import Api
 from .crossings import Crossing, Crossings, excludes
-from .datasets import UNSEEN_LOADER, Datasets
+from .datasets import UNSEEN_LOADER, Datasets, is_kept_to_itself
 from .global_names import Global
 from .holdings import Holding, Holdings
 from .lifetimes import Lifetimes
@@ -153,7 +153,8 @@ class Resources:
             place = (cls.node, module, f"the dataset {cls.scope.name}")
             methods = self.methods.of_program(module)
             for holding in self.holdings.of([Instance(cls, None)], self.datasets.is_dataset):
-                yield HeldOver(holding, place, UNSEEN_LOADER, "dataset", methods, (), True)
+                if not _is_given_to_kept_object(holding, cls):
+                    yield HeldOver(holding, place, UNSEEN_LOADER, "dataset", methods, (), True)
 
     def on_datasets(self, module: Module) -> Iterator[OpenResource]:
         for held in self.held(module):
@@ -219,6 +220,16 @@ class Resources:
             self.lifetimes.calls_in_construction(owner.cls, attribute)
             for owner, attribute in zip(holding.owners[-1:], holding.attributes[-1:], strict=True)
         )
+
+
+def _is_given_to_kept_object(holding: Holding, cls: Class) -> bool:
+    """Whether something was given to an object of a class which the function that made it keeps to itself."""
+    for hop in holding.way:
+        call = next((outer for outer in ancestors(hop.node) if not isinstance(outer, ast.keyword)), None)
+        is_making = isinstance(call, ast.Call) and last_name(call.func) == cls.scope.name
+        if is_making and call is not None and is_kept_to_itself(call, hop.module):
+            return True
+    return False
 
 
 def is_in_memory(node: ast.AST, evaluator: Evaluator, module: Module) -> bool:
