@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -81,8 +81,11 @@ class Streams:
                 if value is None or not self._is_made_once(value, worker, user):
                     continue
                 name = last_name(used) or kept_as(value.arguments.call).rpartition(".")[2]
-                homes = scope.module, value.arguments.frame.module
-                if self._is_reseeded(name, homes, user) or self._is_reseeded_at_start(name, user):
+                if self._is_reseeded(name, scope.module, self._runs, user):
+                    continue
+                if self._is_reseeded(name, value.arguments.frame.module, self._begins, user):
+                    continue
+                if self._is_reseeded_at_start(name, user):
                     continue
                 if self._is_for_order(worker) and not self._is_noise_in_part(node, worker):
                     continue
@@ -223,22 +226,24 @@ class Streams:
             return is_seeded or "torch" in value.name or "fork" in worker.methods
         return not self._runs(call, module, user)
 
-    def _is_reseeded(self, name: str, homes: Iterable[Module], user: Module) -> bool:
-        """Whether worker code makes a generator of that name anew, or seeds it, where it is used or made."""
+    def _is_reseeded(
+        self, name: str, home: Module, counts: Callable[[ast.AST, Module, Module], bool], user: Module
+    ) -> bool:
+        """Whether some worker code makes a generator of that name, or seeds it, in a module or one that uses it."""
         codebase = self.outline.codebase
-        for path in dict.fromkeys(path for home in homes for path in codebase.mentioning(name, home.path)):
+        for path in codebase.mentioning(name, home.path):
             other = codebase.module(path)
             if other is None:
                 continue
-            if any(self._runs(call, other, user) for call in _reseedings(name, other)):
+            if any(counts(call, other, user) for call in _reseedings(name, other)):
                 return True
             for changes in list(other.changes.values()):
                 for change in changes:
                     is_set = change.name == name or (change.name == "state" and _is_part_of(name, change.target))
-                    if change.kind == "attribute" and is_set and self._runs(change.node, other, user):
+                    if change.kind == "attribute" and is_set and counts(change.node, other, user):
                         return True
             for binding in other.scope.bindings.get(name, ()):
-                if self._runs(binding.node, other, user) and not _is_given(binding.value, other):
+                if counts(binding.node, other, user) and not _is_given(binding.value, other):
                     return True
         return False
 
@@ -250,6 +255,11 @@ class Streams:
             for scope in prepared
             for call in _reseedings(name, scope.module)
         )
+
+    def _begins(self, node: ast.AST, module: Module, user: Module) -> bool:
+        """Whether a place is in what the workers of a module begin with."""
+        function: Scope | None = module.scope_of(node).enclosing_function()
+        return any(function is worker.scope for worker in self.workers.of(user) if worker.kind == "initializer")
 
     def _runs(self, node: ast.AST, module: Module, user: Module) -> bool:
         """Whether a place is in worker code, by what the user of a generator brings to workers or by anything else."""

@@ -12,6 +12,7 @@ from .calls import Frame, is_class_method, parameters, receiver_name
 from .flow import block_of
 from .module import Module
 from .nodes import ancestors, dotted, last_name, position, root_name, statement_of, up
+from .pouring import is_missing_before, poured
 from .scopes import Binding, Change, Scope
 from .values import (
     INSIDE,
@@ -383,6 +384,11 @@ def _extra(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra
         yield Extra("attribute", change.name, Source(value, frame))
     elif change.kind == "item" and value is not None:
         node: Any = change.node
+        over = poured(change, node.slice, value, frame.module)
+        if over is not None:
+            is_default = is_missing_before(statement_of(node), node)
+            yield Extra("elements", "", Source(over, frame), is_default)
+            return
         for inner in _runs_of(evaluator, node.slice, frame):
             yield Extra("entry", _label(evaluator, node.slice, inner), Source(value, inner))
     elif change.kind == "augmented" and value is not None:
@@ -432,7 +438,12 @@ def _added(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra
             kind = "entry" if keyword.arg else "elements"
             yield Extra(kind, keyword.arg or "", Source(keyword.value, frame))
     elif change.name == "setdefault" and len(call.args) == 2:
-        yield Extra("entry", _label(evaluator, call.args[0], frame), Source(call.args[1], frame))
+        key, value = call.args
+        over = poured(change, key, value, frame.module)
+        if over is not None:
+            yield Extra("elements", "", Source(over, frame), is_default=True)
+        else:
+            yield Extra("entry", _label(evaluator, key, frame), Source(value, frame), is_default=True)
     elif change.name.startswith("register_") and not isinstance(up(call), ast.Expr):
         return  # whoever keeps the handle may take the hook off again
     elif value is not None and change.name != "setdefault":

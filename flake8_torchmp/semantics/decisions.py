@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from . import command_line
 from .calls import Frame
-from .flow import Condition, conditions, facts, facts_at
+from .flow import Condition, conditions, facts
 from .module import Module
 from .narrowing import asks_for_type
-from .nodes import dotted, statement_of, up
-from .values import Collection, Extra, truth_of
+from .pouring import only_fills_up
+from .values import Collection, truth_of
 
 if TYPE_CHECKING:
     from .evaluate import Evaluator
@@ -67,37 +67,8 @@ def _told_by_entry(evaluator: Evaluator, test: ast.Subscript, frame: Frame) -> I
             return
         added = [extra for extra in holder.added_items() if not extra.label or extra.label == key]
         sources = [entry.source for entry in holder.entries if entry.key == key]
-        if not sources or not all(map(_only_fills_up, added)):
+        if not sources or not all(map(only_fills_up, added)):
             yield None
             return
         for value in evaluator.of(sources[-1]):
             yield None if command_line.is_choice(value) else truth_of(value)
-
-
-def _only_fills_up(extra: Extra) -> bool:
-    """`given.setdefault(key, value)`, and `if key not in given: given[key] = value`: what was there before stays."""
-    node = extra.source.node
-    call = up(node)
-    if isinstance(call, ast.Call):
-        return extra.kind == "entry" and isinstance(call.func, ast.Attribute) and call.func.attr == "setdefault"
-    statement = statement_of(node)
-    targets = statement.targets if isinstance(statement, ast.Assign) and statement.value is node else []
-    return bool(targets) and all(
-        isinstance(target, ast.Subscript) and any(_says_is_missing(fact, target) for fact in facts_at(statement))
-        for target in targets
-    )
-
-
-def _says_is_missing(fact: Condition, entry: ast.Subscript) -> bool:
-    test = fact.test
-    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.NotIn | ast.In):
-        return False
-    asked = test.comparators[0]
-    if isinstance(asked, ast.Call) and isinstance(asked.func, ast.Attribute) and asked.func.attr == "keys":
-        asked = asked.func.value
-    return (
-        isinstance(test.ops[0], ast.NotIn) is fact.holds
-        and ast.unparse(test.left) == ast.unparse(entry.slice)
-        and bool(dotted(asked))
-        and dotted(asked) == dotted(entry.value)
-    )

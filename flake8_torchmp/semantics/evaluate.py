@@ -30,6 +30,7 @@ from .flow import Condition, reaching
 from .module import Module
 from .narrowing import asks_for_type, is_of_type, passed_tests
 from .nodes import COMPREHENSIONS, up
+from .pouring import only_fills_up
 from .scopes import Binding, Scope
 from .values import (
     UNKNOWN,
@@ -437,17 +438,22 @@ class Evaluator(Answers):
 
     def items(self, value: Value) -> Iterator[tuple[object, Source]]:
         """The elements of a collection with their keys, those that were added later included."""
+        there: set[object] = set()
         if isinstance(value, Collection):
             for entry in value.entries:
+                there.add(entry.key)
                 yield entry.key, entry.source
         for extra in value.added_items():
             if extra.kind == "entry":
-                yield extra.label or None, extra.source
+                if extra.label not in there or not only_fills_up(extra):
+                    yield extra.label or None, extra.source
             elif extra.kind == "element":
                 yield None, extra.source
             elif extra.kind == "elements":
                 for added in self.of(extra.source):
-                    yield from self._plain_items(added)
+                    for key, source in self._plain_items(added):
+                        if key not in there or not extra.is_default:
+                            yield key, source
 
     @staticmethod
     def _plain_items(value: Value) -> Iterator[tuple[object, Source]]:

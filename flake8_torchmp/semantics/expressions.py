@@ -303,7 +303,7 @@ def _among(evaluator: Evaluator, node: ast.Compare, frame: Frame) -> Iterator[Va
         yield command_line.as_choice(value) if command_line.is_choice(left) else value
 
 
-def _listed(evaluator: Evaluator, node: ast.expr, frame: Frame) -> tuple[list[object] | None, set[str]]:
+def _listed(evaluator: Evaluator, node: ast.expr, frame: Frame) -> tuple[list[object] | None, set[object]]:
     """The constants in a collection, the keys of a dict, and the keys that it may get later.
 
     No constants where anything else may be in it.
@@ -318,9 +318,9 @@ def _listed(evaluator: Evaluator, node: ast.expr, frame: Frame) -> tuple[list[ob
     constants = [item.value for item in listed if isinstance(item, Constant)]
     if len(constants) != len(listed):
         return None, set()
-    later = {extra.label for extra in values[0].added_items()} if values[0].kind == "dict" else set()
     own = {entry.key for entry in values[0].entries}
-    return [value for value in constants if value in own or value not in later], later
+    later = {value for value in constants if value not in own} if values[0].kind == "dict" else set()
+    return [value for value in constants if value not in later], later
 
 
 def _walrus(evaluator: Evaluator, node: ast.NamedExpr, frame: Frame) -> Iterator[Value]:

@@ -39,9 +39,11 @@ class Extra(NamedTuple):
     """What was put on a value after it was made: an attribute, an entry, an element."""
 
     kind: str
-    """attribute, entry, element, method"""
+    """attribute, entry, element, elements, method"""
     label: str
     source: Source
+    is_default: bool = False
+    """Whether it only takes the place of what is missing: `options.setdefault(key, value)`."""
 
     @property
     def attribute(self) -> str:
