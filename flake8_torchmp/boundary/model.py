@@ -45,7 +45,7 @@ from .paths import Paths
 from .phases import Phases
 from .programs import Programs
 from .random_globals import RandomGlobals
-from .resources import Resources
+from .resources import HeldOver, Resources
 from .restarts import Restarts
 from .seeding import Seeds
 from .sharding import Sharding
@@ -303,7 +303,7 @@ class Model:
             one is not None and has_tests(one) for one in map(self.codebase.module, importers)
         )
 
-    def is_left_to_test(self, finding: Finding, handed: HandedOver) -> bool:
+    def is_left_to_test(self, finding: Finding, handed: HandedOver | HeldOver) -> bool:
         """Whether a test gives code of another file what it defines itself: running it tells more than reading it."""
         module = self.codebase.module(finding.path)
         return finding.path != handed.place[1].path and module is not None and has_tests(module)

@@ -48,7 +48,10 @@ def _rows(names: str, text: str, gives: str = "", **traits: bool) -> dict[str, O
     return dict.fromkeys(names.split(), Opener(text, frozenset(gives.split()), **traits))
 
 
-_TREE = "[…] get attrs values items keys create_group require_group create_dataset require_dataset parent file root"
+_TREE = (
+    "[…] get attrs values items keys create_group require_group create_dataset require_dataset parent file root "
+    "variables groups"
+)
 _CURSORS = "cursor execute executemany executescript begin iterdump backup connect"
 
 OPENERS: dict[str, Opener] = {
@@ -215,9 +218,12 @@ class Openers:
 
     def _through(self, owner: Value, name: str, depth: int) -> Iterator[Handle]:
         if name == EACH:
-            if not _is_view_of_values(owner):
+            view = owner.callee if isinstance(owner, Result) else None
+            if not isinstance(view, Member) or view.name != "values":
                 return  # a loop gives names, rows, lines
-            name = INSIDE
+            name, owner = INSIDE, view.owner
+        if name in (INSIDE, "get") and isinstance(owner, Member) and owner.name == "attrs":
+            return  # numbers and texts
         for handle in self.handles(owner, depth + 1):
             if name in handle.opener.gives or "*" in handle.opener.gives:
                 yield handle
@@ -290,10 +296,6 @@ def _parts(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.ListComp | ast.SetComp):
         return [node.elt]
     return [node.value] if isinstance(node, ast.DictComp) else []
-
-
-def _is_view_of_values(owner: Value) -> bool:
-    return isinstance(owner, Result) and isinstance(owner.callee, Member) and owner.callee.name == "values"
 
 
 def is_path(owner: Value) -> bool:

@@ -131,4 +131,6 @@ def open_resource_on_dataset(module: Module, model: Model) -> Iterator[Finding]:
             **({"inherited": "close"} if found.opener.opens_once else {}),
         }
         repair = model.repair("opened_per_process", found.node, found.module, **notes)
-        yield model.finding("TMP303", message, found.node, found.module, way, repair=repair)
+        finding = model.finding("TMP303", message, found.node, found.module, way, repair=repair)
+        if not model.is_left_to_test(finding, found.held):
+            yield finding

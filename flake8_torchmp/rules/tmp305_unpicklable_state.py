@@ -128,7 +128,9 @@ def unpicklable_state(module: Module, model: Model) -> Iterator[Finding]:
             f"{kept} reaches workers through {held.place[2]} and {fails} ({held.pickled_under}): "
             f"make it in the worker, or leave it out in __getstate__"
         )
-        yield model.finding("TMP305", message, node, place, model.steps(held.way, held.place))
+        finding = model.finding("TMP305", message, node, place, model.steps(held.way, held.place))
+        if not model.is_left_to_test(finding, held):
+            yield finding
 
 
 def _may_run(held: HeldOver) -> bool:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import changes
 from .calls import Arguments, Frame
-from .nodes import up
+from .flow import block_of, conditions
+from .nodes import ancestors, last_name, statement_of, up
 from .values import Collection, Source, Unknown, Value
 
 if TYPE_CHECKING:
@@ -113,17 +114,22 @@ class ArgumentLists:
         made.open_positional = True
 
     def _spread_keywords(self, node: ast.expr, made: Arguments) -> None:
+        others: set[str] = set()
         for value in self._evaluator.values(node, made.frame):
             if not isinstance(value, Collection):
                 made.open_keywords = True
                 made.keywords.update(self._put_into(value, node, made.frame))
                 continue
+            own: set[str] = set()
             for key, source in self._evaluator.items(value):
                 if isinstance(key, str):
                     changed = any(additions.of_element(key) is not None for additions in value.additions)
+                    changed = changed or key in others or (key in own and _may_stay_away(source, node))
+                    own.add(key)
                     made.keywords[key] = Source(_looked_up(node, key, made.frame), made.frame) if changed else source
                 else:
                     made.open_keywords = True
+            others |= own
             made.open_keywords = made.open_keywords or not value.complete
 
     def _put_into(self, value: Value, node: ast.expr, frame: Frame) -> dict[str, Source]:
@@ -141,6 +147,18 @@ class ArgumentLists:
 
 def _is_spread(call: ast.Call) -> bool:
     return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
+
+
+def _may_stay_away(added: Source, use: ast.AST) -> bool:
+    """Whether an entry is put in on some ways to a use alone: `if pad: options["collate_fn"] = pad`."""
+    node, module = added.node, added.frame.module
+    holder = up(node)
+    if isinstance(holder, ast.Call) and last_name(holder.func) == "setdefault":
+        return True
+    if module.scope_of(node).enclosing_function() is not module.scope_of(use).enclosing_function():
+        return any(True for _ in conditions(node))
+    on_the_way = {id(item) for item in (use, *ancestors(use))}
+    return not any(id(item) in on_the_way for item in block_of(statement_of(node)))
 
 
 def _looked_up(node: ast.expr, key: str, frame: Frame) -> ast.expr:
