@@ -44,7 +44,8 @@ _ASIDE = re.compile(
 _CALLED = re.compile(rb"\b\w[\w.]*[ \t]*\(")
 _LOOKED_UP = re.compile(rb"[\])}][ \t]*\(")
 _GIVEN_BY_LOOP = re.compile(rb"\bfor[ \t]+([^:\n]*?)[ \t]in\b")
-_ITERATED = re.compile(rb"\bfor[ \t][^:\n]*?[ \t]in\b([^\n]*)|\b(?:iter|next|enumerate|list)[ \t]*\(([^\n]*)")
+_STATEMENT = re.compile(rb"\n(?=[^\s)\]}])")
+_ITERATES = re.compile(rb"\bfor[ \t][^:\n]*?[ \t]in\b")
 
 
 def can_matter(data: bytes) -> bool:
@@ -107,9 +108,10 @@ class Project:
         """Whether a file calls or iterates something of the project at module level that may start processes."""
         data = self.codebase.data(path)
         run = _ASIDE.sub(b"", data)
-        called = set(_CALLED.findall(run))
-        iterated = {name for names in _ITERATED.findall(run) for name in names}
-        text = data if _calls_what_it_looks_up(run, called) else b" ".join(called | iterated)
+        if _calls_what_it_looks_up(run, set(_CALLED.findall(run))):
+            text = data
+        else:
+            text = b"\n".join(part for part in _STATEMENT.split(run) if _CALLED.search(part) or _ITERATES.search(part))
         return bool(text) and self.model.starts.possible.reach.comes_to(text, path)
 
     def findings_from(self, seed: str) -> list[Finding]:

@@ -13,7 +13,7 @@ from flake8_torchmp.semantics.calls import is_property, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, mentions, up
-from flake8_torchmp.semantics.scopes import Scope
+from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import (
     Class,
     Collection,
@@ -86,6 +86,7 @@ class Listings:
         self.outline = outline
         self.datasets = datasets
         self._of: dict[str, list[Listing]] = {}
+        self._callers: dict[Place, tuple[str, str]] = {}
 
     def forget(self) -> None:
         keep_empty(self._of)
@@ -143,12 +144,9 @@ class Listings:
     def dataset_sampling_in(self, scope: Scope) -> tuple[str, str]:
         """The dataset class and the sample method that a function of it is part of, or nothing."""
         owner = scope.enclosing_class()
-        if owner is None:
-            return "", ""
-        assert owner.parent is not None
-        cls = Class(owner, self.outline.frame_of(owner.parent))
-        if not self.datasets.is_dataset(cls):
-            return "", ""
+        cls = Class(owner, self.outline.frame_of(owner.parent)) if owner is not None and owner.parent else None
+        if owner is None or cls is None or not self.datasets.is_dataset(cls):
+            return self._dataset_calling(scope.enclosing_function())
         inside = _method(scope, owner)
         if inside is None or not classes.own(cls, inside.name):
             return "", ""
@@ -167,6 +165,20 @@ class Listings:
                             roots[called] = roots[name]
                             pending.append(called)
         return "", ""
+
+    def _dataset_calling(self, function: Scope | None) -> tuple[str, str]:
+        """The dataset class and the sample method that call a function, such as a reader's, or nothing."""
+        if function is None or isinstance(function.node, ast.Lambda):
+            return "", ""
+        if function.place not in self._callers:
+            self._callers[function.place] = "", ""
+            for arguments, _ in self.evaluator.callers.of(function):
+                if isinstance(arguments.call, ast.Call):
+                    found = self.dataset_sampling_in(arguments.frame.module.scope_of(arguments.call))
+                    if found[0]:
+                        self._callers[function.place] = found
+                        break
+        return self._callers[function.place]
 
 
 def _method(scope: Scope, owner: Scope) -> Scope | None:
@@ -269,10 +281,11 @@ class _Flow:
     def _subscript(self, node: ast.AST, parent: ast.Subscript, place: _Place) -> str:
         if parent.value is not node or is_place_asked(parent.slice):
             return ""
+        scope = place.module.scope_of(parent)
         if isinstance(parent.slice, ast.Slice):
             self._go(parent, place)
-            return ""
-        scope = place.module.scope_of(parent)
+            is_share = parent.slice.step is not None and not isinstance(parent.slice.step, ast.Constant | ast.UnaryOp)
+            return self.listings.dataset_sampling_in(scope)[0] if is_share else ""
         dataset, _ = self.listings.dataset_sampling_in(scope)
         if dataset and not isinstance(parent.slice, ast.Constant):
             return dataset if not is_drawn(parent.slice, scope) else ""
