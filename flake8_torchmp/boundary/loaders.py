@@ -12,6 +12,7 @@ from flake8_torchmp.semantics.values import Class, Constant, Instance, Value
 
 from . import apis
 from .crossings import Crossing, Crossings
+from .import_time import is_called_test
 from .worker_counts import WorkerCounts
 
 
@@ -44,7 +45,7 @@ class Loaders:
 
     def have_one_worker(self, cls: Class) -> bool:
         """Whether the project shows loaders of a dataset class, and none has more than one worker."""
-        loaders = list(self.of(cls.scope))
+        loaders = [crossing for crossing in self.of(cls.scope) if not _is_tried_by_test(crossing)]
         return bool(loaders) and all(self._has_one_worker(crossing, cls) for crossing in loaders)
 
     def _files(self, cls: Scope) -> Iterator[str]:
@@ -57,7 +58,8 @@ class Loaders:
         if known is None:
             self._made[path] = []
             module = self.crossings.outline.codebase.module(path)
-            crossings = self._given_datasets(module) if module is not None else ()
+            given = self._given_datasets(module) if module is not None else ()
+            crossings = [crossing for crossing in given if not _is_tried_by_test(crossing)]
             known = self._made[path] = [(self._classes(crossing), crossing.has_workers) for crossing in crossings]
         return known
 
@@ -84,3 +86,20 @@ class Loaders:
         own = [value for value in crossing.values if cls.scope.place in self._classes_of(value)]
         left = [count for dataset in own or crossing.values for count in counts.of(dataset) or ()]
         return all(isinstance(count, Constant) and count.value in (0, 1, None) for count in left)
+
+
+def _is_tried_by_test(crossing: Crossing) -> bool:
+    """Whether a test alone has the project make a loader without workers: its users may ask for some."""
+    if crossing.has_workers or is_called_test(crossing.module.path):
+        return False
+    frame, made = crossing.frame, crossing.frame.arguments
+    while True:
+        receiver = frame.receiver
+        if made is None and isinstance(receiver, Instance):
+            made = receiver.arguments
+        if made is None:
+            return False
+        frame = made.frame
+        if is_called_test(frame.module.path):
+            return True
+        made = frame.arguments

@@ -20,7 +20,7 @@ from flake8_torchmp.semantics.values import Class, Constant, Function, Instance,
 
 from . import apis
 from .crossings import Crossing, Crossings
-from .ended_processes import is_ended_before
+from .ended_processes import is_ended_before, loop_until_ended
 from .hanging import Hangings
 from .methods import mp_name
 from .starts import import_nodes
@@ -111,7 +111,13 @@ class Queues:
                     yield value  # type: ignore[misc]
 
     def early_joins(self) -> Iterator[EarlyJoin]:
-        """Where a process that puts on a queue is joined, and the queue is only read later."""
+        """Where a process that puts on a queue is joined or awaited, and the queue is only read later."""
+        joined = list(self._joins())
+        yield from joined
+        told = {id(early.read.node) for early in joined}
+        yield from (early for early in self._awaited_early() if id(early.read.node) not in told)
+
+    def _joins(self) -> Iterator[EarlyJoin]:
         for call in self.module.calls.get("join", ()):
             if not isinstance(call.func, ast.Attribute) or not _waits_for_end(call) or is_ended_before(call):
                 continue
@@ -123,6 +129,18 @@ class Queues:
             if crossing.api.kind == "spawn" and crossing.parameter.keyword == "args" and self._waits(crossing):
                 given = [hanging.value for hanging in crossing.hanging]
                 yield from self._joined_early(crossing.call, _keys_of(given))
+
+    def _awaited_early(self) -> Iterator[EarlyJoin]:
+        """`while worker.is_alive(): time.sleep(1)` waits like a `join`, if nothing takes from the queue meanwhile."""
+        for call in self.module.calls.get("is_alive", ()):
+            loop = loop_until_ended(call)
+            if loop is None or not isinstance(call.func, ast.Attribute) or is_ended_before(call):
+                continue
+            self.evaluator.steps = 0
+            frame = self.evaluator.frame_at(call, self.module)
+            queues = {key for value in self.evaluator.values(call.func.value, frame) for key in self._queues_of(value)}
+            taken = {key for key in queues for node in ast.walk(loop) if self._reads(node, key)}
+            yield from self._joined_early(call, queues - taken)
 
     def _in(self, module: Module, key: QueueKey) -> Queues | None:
         """The same for the uses of a queue in another module, unless something there may read it at any time."""
@@ -323,9 +341,15 @@ class Queues:
 
 def may_join_early(module: Module, codebase: Codebase) -> bool:
     """Whether a module may wait for processes, and it or what it imports may have a queue, going by names."""
-    waits = b"spawn" in module.data or any(
-        isinstance(call.func, ast.Attribute) and len(call.args) < 2 and not isinstance(call.func.value, ast.Constant)
-        for call in module.calls.get("join", ())
+    waits = (
+        b"spawn" in module.data
+        or "is_alive" in module.calls
+        or any(
+            isinstance(call.func, ast.Attribute)
+            and len(call.args) < 2
+            and not isinstance(call.func.value, ast.Constant)
+            for call in module.calls.get("join", ())
+        )
     )
     return waits and codebase.leads_to(module.path, _QUEUES)
 

@@ -4,7 +4,8 @@
 A process that has put something on a `multiprocessing.Queue` does not end before all of it has gone into the pipe below
 the queue, and a pipe holds little: 64 KiB on Linux. So a parent that joins the process first and reads the queue later
 waits for a process that waits for the parent. With small results the same program runs, which is how it gets
-written; with real data it hangs, without a word. It is so under every start method.
+written; with real data it hangs, without a word. It is so under every start method. A loop that asks `is_alive()` until
+the process has ended waits just as long.
 
 A `SimpleQueue` has no buffer at all: `put` itself waits for room in the pipe. A Manager's queue lives in a process of
 its own, and is never waited for.
@@ -85,7 +86,7 @@ from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.queues import Queues, may_join_early
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import position
+from flake8_torchmp.semantics.nodes import last_name, position
 
 from . import rule
 
@@ -95,8 +96,9 @@ def join_before_drain(module: Module, model: Model) -> Iterator[Finding]:
     if not may_join_early(module, model.codebase):
         return
     for early in Queues(module, model.evaluator, model.crossings, model.workers).early_joins():
+        waits = "waits for the end of" if last_name(early.node.func) == "is_alive" else "joins"
         message = (
-            f"joins a process before the queue is read on which {early.worker}() puts: both wait for ever once it is "
+            f"{waits} a process before the queue is read on which {early.worker}() puts: both wait for ever once it is "
             "more than a pipe holds: read the queue first, join then"
         )
         way = [Step(early.read.module.path, position(early.read.node)[0], "the queue is read")]
