@@ -12,7 +12,7 @@ from .calls import Frame, is_class_method, parameters, receiver_name
 from .flow import block_of
 from .module import Module
 from .nodes import ancestors, dotted, last_name, position, root_name, statement_of, up
-from .pouring import is_missing_before, poured
+from .pouring import is_missing_before, poured, takes_what_is_missing
 from .scopes import Binding, Change, Scope
 from .values import (
     INSIDE,
@@ -433,7 +433,8 @@ def _added(evaluator: Evaluator, change: Change, frame: Frame) -> Iterator[Extra
         yield Extra("elements", "", Source(value, frame))
     elif change.name == "update":
         if value is not None:
-            yield Extra("elements", "", Source(value, frame))
+            is_default = takes_what_is_missing(value, change.target)
+            yield Extra("elements", "", Source(value, frame), is_default)
         for keyword in call.keywords:
             kind = "entry" if keyword.arg else "elements"
             yield Extra(kind, keyword.arg or "", Source(keyword.value, frame))

@@ -11,6 +11,7 @@ from . import attributes, builtin, command_line
 from .calls import Frame
 from .module import Module
 from .nodes import COMPREHENSIONS, FUNCTIONS, last_name, listed_constants, up
+from .pouring import passes, sifted
 from .values import (
     UNKNOWN,
     Class,
@@ -174,6 +175,13 @@ def _comprehension(evaluator: Evaluator, node: Any, frame: Frame) -> Iterator[Va
     if spelled is not None:
         yield from _dict(evaluator, spelled, frame)
         return
+    over = sifted(node) if isinstance(node, ast.DictComp) else None
+    if over is not None:
+        inner = evaluator.values(over, evaluator.frame_in(frame.module.scope_of(over), frame))
+        if all(isinstance(value, Collection) for value in inner):
+            entries = [entry for entry in builtin.together(evaluator, inner) if passes(node, entry.key)]
+            yield with_same_elements(Collection(kind, tuple(entries), False, node, frame.module), inner, has_keys=True)
+            return
     yield Collection(kind, (Entry(None, Source(element, frame)),), False, node, frame.module)
 
 

@@ -6,6 +6,7 @@ import ast
 
 from .flow import Condition, facts_at
 from .module import Module
+from .narrowing import truth_where
 from .nodes import dotted, statement_of
 from .scopes import Binding, Change
 from .values import Extra
@@ -35,6 +36,33 @@ def _loop_of(name: ast.expr, module: Module) -> Binding | None:
     """What gives a loop's variable its values, if nothing else does."""
     bindings = module.scope_of(name).bindings.get(name.id, ()) if isinstance(name, ast.Name) else ()
     return bindings[0] if len(bindings) == 1 and bindings[0].kind == "for" else None
+
+
+def sifted(node: ast.DictComp) -> ast.expr | None:
+    """The dict of which another one takes entries as they are: `{key: value for key, value in these.items() if …}`."""
+    loop = node.generators[0]
+    over, names = loop.iter, loop.target.elts if isinstance(loop.target, ast.Tuple) else []
+    takes_entries = [dotted(name) for name in names] == [dotted(node.key), dotted(node.value)] != ["", ""]
+    if len(node.generators) > 1 or not takes_entries or not isinstance(over, ast.Call) or over.args:
+        return None
+    return over.func.value if isinstance(over.func, ast.Attribute) and over.func.attr == "items" else None
+
+
+def passes(node: ast.DictComp, key: object) -> bool:
+    """Whether the tests of such a comprehension may let an entry through; one without a key stands for any."""
+    name = dotted(node.key)
+    return key is None or all(truth_where(test, name, key) is not False for test in node.generators[0].ifs)
+
+
+def takes_what_is_missing(node: ast.expr, holder: ast.expr) -> bool:
+    """Whether a comprehension leaves out what a dict has already: `… if key not in those`."""
+    tests = node.generators[0].ifs if isinstance(node, ast.DictComp) else []
+    return any(
+        isinstance(test, ast.Compare)
+        and isinstance(test.ops[0], ast.NotIn)
+        and dotted(test.comparators[0]) == dotted(holder) != ""
+        for test in tests
+    )
 
 
 def only_fills_up(extra: Extra) -> bool:
