@@ -182,10 +182,13 @@ def _names_of(count: Source, counts: Sequence[Value]) -> frozenset[str]:
 
 
 def _name(node: ast.AST) -> str:
-    """`workers` of `args.workers`, `workers` and `options["workers"]`."""
-    if isinstance(node, ast.Subscript):
-        return str(node.slice.value) if isinstance(node.slice, ast.Constant) else ""
-    return last_name(node)
+    """`workers` of `args.workers`, `workers`, `options["workers"]` and `options.get("workers", 0)`."""
+    asked = node.slice if isinstance(node, ast.Subscript) else None
+    if isinstance(node, ast.Call) and last_name(node.func) in ("get", "pop") and node.args:
+        asked = node.args[0]
+    if asked is None:
+        return last_name(node)
+    return str(asked.value) if isinstance(asked, ast.Constant) else ""
 
 
 def _facts(value: Value, source: Source) -> list[Condition]:
