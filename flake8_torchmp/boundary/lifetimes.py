@@ -266,7 +266,7 @@ class Lifetimes:
         """Whether worker code of a class uses what the parent put into an attribute, and not its own."""
         uses = False
         for scope in self.worker_scopes(cls):
-            if _asks_for_process(scope):
+            if asks_in_which_process(scope):
                 return False
             for node in body_nodes(scope.node):
                 if isinstance(node, ast.Attribute) and node.attr == attribute:
@@ -303,7 +303,7 @@ class Lifetimes:
             method.name: method
             for owner in owners
             for method in owner.node.body
-            if isinstance(method, ast.FunctionDef) and _asks_for_process(owner.scope.module.scopes[method])
+            if isinstance(method, ast.FunctionDef) and asks_in_which_process(owner.scope.module.scopes[method])
         }
         if not asking:
             return False
@@ -365,7 +365,7 @@ def _is_method_of(function: Scope, cls: Class, outline: Evaluator) -> bool:
     return below is not None and any(item.scope is cls.scope for item in classes.project_classes(outline, below))
 
 
-def _asks_for_process(scope: Scope) -> bool:
+def asks_in_which_process(scope: Scope) -> bool:
     """`os.getpid()`: its author knows that it may run in another process."""
     for name in ("getpid", "current_process"):
         for call in scope.module.calls.get(name, ()):

@@ -25,6 +25,7 @@ from .context_arguments import ContextArguments
 from .crossings import Crossings
 from .dataset_arguments import DatasetArgument, DatasetArguments
 from .datasets import UNSEEN_LOADER, Datasets
+from .early_openings import EarlyOpenings
 from .ecosystem import FLUENT
 from .exceptions import Exceptions
 from .filled_arguments import FilledArguments
@@ -122,6 +123,7 @@ class Model:
         self.openers = Openers(self.evaluator, settings.resource_openers)
         self.unpicklables = Unpicklables(self.evaluator, settings.unpicklable_types)
         self.lifetimes = Lifetimes(self.evaluator, self.outline, self.workers)
+        self.early_openings = EarlyOpenings(self.evaluator, self.crossings, self.workers, self.state, self.openers)
         self.resources = Resources(
             self.evaluator, self.crossings, self.datasets, self.methods, self.lifetimes, self.openers
         )
