@@ -29,6 +29,16 @@ from flake8_torchmp.semantics.values import (
 from . import apis
 from .datasets import Datasets
 from .listing_numbers import NUMBERING, asked_for_place, counts, is_place_asked, makes_numbered, numbers
+from .listing_orders import (
+    SORTING,
+    flattened,
+    is_made_empty,
+    is_sorted_there,
+    is_walk,
+    names_bound,
+    part_of,
+    sorts,
+)
 from .names_of_results import names_results
 from .random_sources import is_drawn
 
@@ -40,7 +50,6 @@ LISTINGS = frozenset(
     "pathlib.Path.iterdir pathlib.Path.walk".split()
 )
 PATH_METHODS = frozenset(("glob", "rglob", "iterdir"))
-SORTING = frozenset("sorted natsorted humansorted os_sorted realsorted sort argsort".split())
 KEEPING = frozenset(
     "list tuple enumerate zip map filter reversed iter next chain from_iterable islice array asarray deque tqdm "
     "copy deepcopy train_test_split Series DataFrame cycle repeat compress takewhile dropwhile starmap product "
@@ -56,6 +65,7 @@ HANDING_ON = frozenset("copy tolist items values map filter select shuffle with_
 """Methods whose result has the order of what has them."""
 ADDING = frozenset(("append", "extend", "appendleft", "extendleft", "insert"))
 GATHERED = (ast.List, ast.Tuple, ast.ListComp, ast.Call)
+_BINDING = (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return)
 SAMPLE_METHODS = ("__getitem__", "__getitems__", "__iter__", "__next__", "get")
 MOST_STEPS = 400
 
@@ -78,6 +88,12 @@ class _Place(NamedTuple):
     """Where it stands in the tuple that the node gives, if the node gives one."""
     is_number: bool = False
     """Whether it is by its place in the listing that things were numbered: no sorting mends that."""
+    is_table: bool = False
+    """Whether it is a dict that was filled in the order of the listing: what is listed of it has that order."""
+
+    @property
+    def kind(self) -> tuple[bool, bool]:
+        return self.is_number, self.is_table
 
 
 class Listings:
@@ -188,6 +204,17 @@ def _method(scope: Scope, owner: Scope) -> Scope | None:
     return current
 
 
+def _is_replaced(scope: Scope, owner: Scope, derived: Scope) -> bool:
+    """Whether a derived class has its own instead of the method that a scope is part of, and does not call it."""
+    method = _method(scope, owner) if owner is not derived else None
+    own = [b.node for b in derived.bindings.get(method.name, ()) if b.kind == "def"] if method is not None else []
+    return bool(own) and not any(
+        isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and method and part.func.attr == method.name
+        for node in own
+        for part in ast.walk(node)
+    )
+
+
 class _Flow:
     """Where the order of one listing goes."""
 
@@ -205,7 +232,7 @@ class _Flow:
         while self.pending and steps < MOST_STEPS:
             steps += 1
             place = self.pending.pop(0)
-            key = (id(place.node), place.part, place.is_number)
+            key = (id(place.node), place.part, place.kind)
             if key not in self.seen:
                 self.seen.add(key)
                 found = self._step(place)
@@ -217,7 +244,7 @@ class _Flow:
         self, node: ast.AST, place: _Place, text: str = "", module: Module | None = None, part: int | None = None
     ) -> None:
         way = (*place.way, Hop(node, module or place.module, text)) if text else place.way
-        self.pending.append(_Place(node, module or place.module, way, part, place.is_number))
+        self.pending.append(_Place(node, module or place.module, way, part, *place.kind))
 
     def _step(self, place: _Place) -> str:
         """Follows an ordered value one step up; the dataset if that is where it ends."""
@@ -225,6 +252,8 @@ class _Flow:
         parent: Any = up(node)
         if isinstance(parent, ast.keyword):
             node, parent = parent, up(parent)
+        if place.is_table and not isinstance(parent, _BINDING):
+            return self._listed(node, parent, place._replace(is_table=False))
         if isinstance(parent, ast.Subscript):
             return self._subscript(node, parent, place)
         if isinstance(parent, ast.Call):
@@ -257,7 +286,7 @@ class _Flow:
             if any(value is node for value in parent.values):
                 self._go(parent, place)
         elif isinstance(parent, ast.ListComp | ast.GeneratorExp) and parent.elt is node:
-            flat = parent if place.is_number else _flattened(parent)
+            flat = parent if place.is_number else flattened(parent)
             if flat is not None:
                 self._go(flat, place)
         elif isinstance(parent, ast.DictComp) and parent.value is node and place.is_number:
@@ -267,7 +296,7 @@ class _Flow:
             self._bound(parent.target, place)
         elif isinstance(parent, ast.Assign):
             for target in parent.targets:
-                self._bound(_part_of(target, place.part), place)
+                self._bound(part_of(target, place.part), place)
         elif isinstance(parent, ast.AnnAssign | ast.AugAssign):
             self._bound(parent.target, place)
         elif isinstance(parent, ast.withitem) and parent.context_expr is node:
@@ -290,19 +319,36 @@ class _Flow:
         if dataset and not isinstance(parent.slice, ast.Constant):
             return dataset if not is_drawn(parent.slice, scope) else ""
         if isinstance(parent.slice, ast.Constant) and isinstance(parent.slice.value, int):
-            if isinstance(node, ast.Call) and last_name(node.func) == "next" and _is_walk(node.args[0]):
+            if isinstance(node, ast.Call) and last_name(node.func) == "next" and is_walk(node.args[0]):
                 self._go(parent, place)  # the folders or files of the first one
             return ""
         self._go(parent, place)
         for loop in ancestors(parent):
             if isinstance(loop, FUNCTIONS):
                 break
-            if isinstance(loop, ast.For) and mentions(parent.slice, _names_bound(loop)):
+            if isinstance(loop, ast.For) and mentions(parent.slice, names_bound(loop)):
                 return self._loop(loop, place)
             if isinstance(loop, ast.ListComp | ast.GeneratorExp):
                 self._go(loop, place)
             elif isinstance(loop, ast.DictComp):
                 self._table(loop, loop.generators[0], place)
+        return ""
+
+    def _listed(self, node: ast.AST, parent: ast.AST | None, place: _Place) -> str:
+        """What lists a dict that has the order of the listing: `list(videos)`, `videos.items()`."""
+        if isinstance(parent, ast.Attribute):
+            call = up(parent)
+            if parent.attr not in ("keys", "values", "items") or not isinstance(call, ast.Call):
+                return ""
+            node, parent = call, up(call)
+        if isinstance(parent, ast.For | ast.AsyncFor):
+            return self._loop(parent, place) if parent.iter is node else ""
+        if isinstance(parent, ast.comprehension):
+            return self._comprehension(parent, place) if parent.iter is node else ""
+        if isinstance(node, ast.Call):
+            self._go(node, place)
+        elif isinstance(parent, ast.Call) and last_name(parent.func) in KEEPING and parent.func is not node:
+            self._go(parent, place)
         return ""
 
     def _table(self, whole: ast.DictComp, part: ast.comprehension, place: _Place) -> None:
@@ -311,6 +357,8 @@ class _Flow:
             self._go(whole, place._replace(is_number=True))
         elif numbers(part.iter, part.target, whole.key):
             self._go(whole, place)
+        elif mentions(whole.key, names_bound(part.target)):
+            self._go(whole, place._replace(is_table=True))
 
     def _call(self, node: ast.AST, parent: ast.Call, place: _Place) -> str:
         if parent.func is node:
@@ -397,11 +445,11 @@ class _Flow:
 
     def _loop(self, loop: ast.For | ast.AsyncFor, place: _Place) -> str:
         """What a loop over the listing collects, in the order of the listing."""
-        if (id(loop), place.is_number) in self.seen:
+        if (id(loop), place.kind) in self.seen:
             return ""
-        self.seen.add((id(loop), place.is_number))
-        bound = _names_bound(loop)
-        if any(_sorts(node, bound) for node in ast.walk(loop)) and _is_walk(loop.iter):
+        self.seen.add((id(loop), place.kind))
+        bound = names_bound(loop)
+        if any(sorts(node, bound) for node in ast.walk(loop)) and is_walk(loop.iter):
             return ""
         dataset, method = self.listings.dataset_sampling_in(place.module.scope_of(loop))
         for node in ast.walk(loop):
@@ -418,6 +466,8 @@ class _Flow:
                     self._bound(target, place._replace(is_number=True))
                 elif numbers(loop.iter, loop.target, node.targets[0].slice) and mentions(node.value, bound):
                     self._bound(target, place)
+                elif mentions(node.targets[0].slice, bound) and self._fills(target, place.module):
+                    self._bound(target, place._replace(is_table=True))
             elif isinstance(node, ast.Yield | ast.YieldFrom):
                 if dataset and method == "__iter__":
                     return dataset
@@ -425,6 +475,11 @@ class _Flow:
                 if found:
                     return found
         return ""
+
+    def _fills(self, table: ast.expr, module: Module) -> bool:
+        """Whether a dict is made empty in the function that fills it, so that this gives it its order."""
+        function = module.scope_of(table).enclosing_function()
+        return is_made_empty(table, function.node if function is not None else module.tree)
 
     def _bound(self, target: Any, place: _Place) -> None:
         """The uses of what a listing is bound to or put into."""
@@ -443,13 +498,13 @@ class _Flow:
             self._attribute(target, place)
 
     def _name(self, name: str, scope: Scope, place: _Place) -> None:
-        key = (name, id(scope), place.is_number)
+        key = (name, id(scope), place.kind)
         if key in self.seen:
             return
         self.seen.add(key)
         module = scope.module
         loads = [n for n in module.loads(name) if isinstance(n, ast.Name) and self._is_of(n, scope, module)]
-        if place.is_number or not any(_is_sorted_there(load) for load in loads):
+        if place.is_number or not any(is_sorted_there(load) for load in loads):
             for load in loads:
                 self._go(load, place._replace(module=module), name)
 
@@ -464,7 +519,7 @@ class _Flow:
             self._kept(target.attr, target.value.id, owner, place)
 
     def _kept(self, name: str, receiver: str, owner: Scope, place: _Place) -> None:
-        key = (name, id(owner), place.is_number)
+        key = (name, id(owner), place.kind)
         if key in self.seen:
             return
         self.seen.add(key)
@@ -478,8 +533,9 @@ class _Flow:
             and (around := module.scope_of(node).enclosing_class()) is not None
             and (around in above or owner in classes.scopes_above(self.outline, around))
             and dotted(node.value) == receiver
+            and not (around in above and _is_replaced(module.scope_of(node), around, owner))
         ]
-        if place.is_number or not any(_is_sorted_there(load) for load, _ in loads):
+        if place.is_number or not any(is_sorted_there(load) for load, _ in loads):
             for load, module in loads:
                 self._go(load, place, dotted(load), module)
             self._read_by_others(name, owner, place)
@@ -504,7 +560,7 @@ class _Flow:
 
     def _returned(self, place: _Place) -> str:
         scope = place.module.scope_of(place.node).enclosing_function()
-        key = ("returned", id(scope), place.part, place.is_number)
+        key = ("returned", id(scope), place.part, place.kind)
         if scope is None or isinstance(scope.node, ast.Lambda) or key in self.seen:
             return ""
         self.seen.add(key)
@@ -519,68 +575,3 @@ class _Flow:
             if isinstance(arguments.call, ast.Call):
                 self._go(arguments.call, place, f"{scope.name}()", arguments.frame.module, place.part)
         return ""
-
-
-def _flattened(lists: ast.expr) -> ast.AST | None:
-    """The call that makes one list of a comprehension's lists: `chain(*lists)`, `sum(lists, [])`."""
-    node, call = lists, up(lists)
-    if isinstance(call, ast.Starred):
-        node, call = call, up(call)
-    if not isinstance(call, ast.Call) or call.args[:1] != [node]:
-        return None
-    name = last_name(call.func)
-    is_sum = name == "sum" and len(call.args) == 2
-    return call if is_sum or name == ("from_iterable" if node is lists else "chain") else None
-
-
-def _part_of(target: ast.expr, part: int | None) -> ast.expr:
-    """The target that gets one part of a tuple."""
-    if part is None or not isinstance(target, ast.Tuple | ast.List) or len(target.elts) <= part:
-        return target
-    return target if any(isinstance(element, ast.Starred) for element in target.elts) else target.elts[part]
-
-
-def _is_sorted_there(load: ast.AST) -> bool:
-    """Whether a use puts the thing itself in order, `x.sort()`, `x = sorted(x)`, or in none: `x = list(set(x))`."""
-    parent: Any = up(load)
-    if _is_made_a_set(load):
-        return True
-    if isinstance(parent, ast.Attribute) and parent.attr == "sort":
-        return isinstance(up(parent), ast.Call)
-    part = load
-    if isinstance(parent, ast.comprehension) and parent.iter is load:  # `x = sorted(f(y) for y in x)`
-        part = up(parent) or load
-        parent = up(part)
-    if isinstance(parent, ast.Call) and last_name(parent.func) in SORTING and part in parent.args:
-        statement: Any = up(parent)
-        if isinstance(statement, ast.Assign):
-            return any(dotted(target) == dotted(load) for target in statement.targets)
-    return False
-
-
-def _is_made_a_set(load: ast.AST) -> bool:
-    """`x = [*set(x)]`: whatever order x had is gone."""
-    is_set = False
-    for outer in ancestors(load):
-        is_set = is_set or isinstance(outer, ast.SetComp)
-        is_set = is_set or (isinstance(outer, ast.Call) and dotted(outer.func) in ("set", "frozenset"))
-        if isinstance(outer, ast.stmt):
-            return is_set and isinstance(outer, ast.Assign) and any(dotted(t) == dotted(load) for t in outer.targets)
-    return False
-
-
-def _names_bound(loop: ast.AST) -> frozenset[str]:
-    return frozenset(
-        node.id for node in ast.walk(loop) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
-
-
-def _sorts(node: ast.AST, names: frozenset[str]) -> bool:
-    """`dirs.sort()`, `sorted(files)`."""
-    if not isinstance(node, ast.Call) or last_name(node.func) not in SORTING:
-        return False
-    return mentions(node, names)
-
-
-def _is_walk(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and last_name(node.func) in ("walk", "fwalk")
