@@ -199,7 +199,7 @@ def _facts(value: Value, source: Source) -> list[Condition]:
         nodes.append(own)
     found = [fact for node in nodes for fact in facts_at(node)]
     if isinstance(own, ast.Compare | ast.UnaryOp | ast.BoolOp):
-        found.append(Condition(own, True))  # `persistent_workers=workers > 0`
+        found += facts(Condition(own, True))  # `persistent_workers=workers > 0`
     return found
 
 

@@ -48,6 +48,7 @@ from .programs import Programs
 from .random_globals import RandomGlobals
 from .resources import HeldOver, Resources
 from .restarts import Restarts
+from .same_streams import SameStreams
 from .seeding import Seeds
 from .sharding import Sharding
 from .starts import Starts
@@ -106,6 +107,7 @@ class Model:
         self.random_globals = RandomGlobals(self.state)
         self.seeds = Seeds(self.outline, self.workers)
         self.sharding = Sharding(self.outline, self.evaluator, self.workers, self.loaders)
+        self.same_streams = SameStreams(self.seeds, self.sharding, self.loaders)
         self.streams = Streams(self.outline, self.evaluator, self.workers, self.seeds, self.sharding)
         self.object_state = ObjectState(
             self.outline, self.evaluator, self.crossings, self.workers, self.datasets, self.state

@@ -27,6 +27,7 @@ from flake8_torchmp.semantics.values import (
 )
 
 from . import apis, random_sources
+from .beside import beside
 from .loaders import Loaders
 from .worker_datasets import asks_for_info
 from .worker_taint import Taint
@@ -61,12 +62,19 @@ class Sharding:
     def unsharded(self, cls: Class) -> Function | None:
         """The function that yields everything in each worker, if the iteration of a class has one."""
         iteration = classes.find_method(self.outline, cls, "__iter__")
-        if iteration is None or self._is_abstract(cls, iteration) or self._is_set_from_outside(cls):
+        if iteration is None or self._is_abstract(cls, iteration):
             return None
         whole = self._whole_of(Instance(cls, None), iteration)
-        if whole is None or self._is_around_loaders(cls) or self._is_given_division(cls):
-            return None
-        return None if self._is_step_before_division(cls) else whole
+        return None if whole is None or self.is_divided_by_others(cls) else whole
+
+    def is_divided_by_others(self, cls: Class) -> bool:
+        """Whether something else than the iteration of a class sees to it that each worker takes its part."""
+        return (
+            self._is_set_from_outside(cls)
+            or self._is_around_loaders(cls)
+            or self._is_given_division(cls)
+            or self._is_step_before_division(cls)
+        )
 
     def _is_given_division(self, cls: Class) -> bool:
         """Whether the project gives objects of a class what divides: `Pipeline(names, split_by_worker, decode)`."""
@@ -79,7 +87,7 @@ class Sharding:
         `Pipeline(Shards(names), split_by_worker)`, `pipeline.append(Shards(names))` where it appends that, too.
         """
         made = (arguments for _, arguments in self.evaluator.callers.constructions(cls.scope))
-        steps = ((other, made_by.frame.module) for made_by in made for other in _beside(made_by))
+        steps = ((other, made_by.frame.module) for made_by in made for other in beside(made_by))
         given = (self.evaluator.values(step, self.evaluator.frame_at(step, module)) for step, module in steps)
         return any(map(self._divides, given)) and not self.loaders.are_given(cls)
 
@@ -373,36 +381,6 @@ class Sharding:
             for item in functions
             for node in body_nodes(item.node)
         )
-
-
-def _beside(made: Arguments) -> Iterator[ast.expr]:
-    """What else is put where a new object is: the other arguments of a call, and those of calls by its name."""
-    given: Any = made.call
-    holder = up(given)
-    while isinstance(holder, ast.List | ast.Tuple | ast.Starred | ast.keyword):
-        if isinstance(holder, ast.List | ast.Tuple):
-            yield from (element for element in holder.elts if element is not given)
-        given, holder = holder, up(holder)
-    if not isinstance(holder, ast.Call) or given is holder.func:
-        return
-    calls = [holder]
-    if isinstance(holder.func, ast.Attribute):
-        module, on = made.frame.module, dotted(holder.func.value)
-        around = _class_or_function(holder, module)
-        calls += [
-            call
-            for call in module.calls.get(holder.func.attr, ())
-            if isinstance(call.func, ast.Attribute) and on and dotted(call.func.value) == on
-            if call is not holder and _class_or_function(call, module) is around
-        ]
-    for call in calls:
-        yield from (part for part in (*call.args, *(k.value for k in call.keywords)) if part is not given)
-
-
-def _class_or_function(node: ast.AST, module: Module) -> Scope | None:
-    """The class whose method a node stands in, or its function."""
-    function = module.scope_of(node).enclosing_function()
-    return function.parent if function is not None and function.parent and function.parent.is_class else function
 
 
 def _places(nodes: list[ast.AST]) -> str:

@@ -5,6 +5,8 @@ DataLoader seeds torch, Python's `random` and NumPy differently in each worker. 
 that seeds again, with a constant, with the dataset's `seed` or with the rank, undoes that: all workers of the loader
 draw the same crops, flips and noise, and a sample method that seeds draws the same for every sample. The initializer of
 a pool and the target of several processes do the same to theirs. There is no error, only less variety than one thinks.
+An endless `__iter__` that draws what it yields by a generator of its own, seeded alike in every worker, hands out each
+sample as often as there are workers.
 
 The seed has to hold something that differs: the worker's id, `torch.initial_seed()` (which DataLoader has set to
 another number in each worker), `get_worker_info().seed`, the index of the sample, the rank of the process.
@@ -72,7 +74,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.workers import RANKS
+from flake8_torchmp.boundary.same_streams import Made
+from flake8_torchmp.boundary.workers import RANKS, WorkerFunction
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.values import Instance
@@ -97,6 +100,9 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         if fixed is None:
             fixed = model.seeds.shared_parameters(module)
         call = model.seeds.constant(worker, fixed.get(worker.scope, frozenset()))
+        stream = model.same_streams.seeded_alike(worker) if call is None else None
+        if stream is not None:
+            yield _same_stream(stream, worker, model)
         if call is None or (worker.kind == "process" and not model.seeds.has_company(module, receiver=worker.receiver)):
             continue
         if model.seeds.has_one_worker(worker, module):
@@ -123,3 +129,14 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         )
         repair = model.repair("seed_from_entropy", call, module, name=seeder)
         yield model.finding("TMP405", message, call, module, repair=repair)
+
+
+def _same_stream(made: Made, worker: WorkerFunction, model: Model) -> Finding:
+    message = (
+        f"{worker.scope.name}() draws what it yields by a generator that every worker seeds alike "
+        f"({worker.reached_from}), so each sample arrives once per worker: add get_worker_info().id to the seed"
+    )
+    module = worker.scope.module
+    seed = f"{made.seed.lineno}:{made.seed.col_offset}:{type(made.seed).__name__}"
+    repair = model.repair("seed_per_worker", made.call, module, seeds=seed, given="", where="loader", default="")
+    return model.finding("TMP405", message, made.call, module, cause=f"{worker.scope.place}", repair=repair)

@@ -269,8 +269,9 @@ def _unary(evaluator: Evaluator, node: ast.UnaryOp, frame: Frame) -> Iterator[Va
     for value in evaluator.values(node.operand, frame):
         if isinstance(value, Constant) and isinstance(value.value, int | float) and isinstance(node.op, ast.USub):
             yield Constant(-value.value, node, frame.module)
-        elif isinstance(node.op, ast.Not) and truth_of(value) is not None and not command_line.is_choice(value):
-            yield Constant(not truth_of(value), node, frame.module)
+        elif isinstance(node.op, ast.Not) and truth_of(value) is not None:
+            opposite = Constant(not truth_of(value), node, frame.module)
+            yield command_line.as_choice(opposite) if command_line.is_choice(value) else opposite
         else:
             yield UNKNOWN
 
