@@ -252,11 +252,20 @@ def _mapping(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
                 entries.update(
                     {
                         key if key is not None else id(item.node): Entry(key, item)
-                        for key, item in _zipped(evaluator, value)
+                        for key, item in (*_zipped(evaluator, value), *_paired(evaluator, value))
                     }
                 )
     entries.update({name: Entry(name, item) for name, item in arguments.keywords.items()})
     yield Collection("dict", tuple(entries.values()), complete, arguments.call, arguments.frame.module)
+
+
+def _paired(evaluator: Evaluator, value: Value) -> Iterator[tuple[object, Source]]:
+    """The keys and values of `dict([("crop", crop), ("flip", flip)])`."""
+    for _, item in evaluator.items(value) if isinstance(value, Collection) else ():
+        for pair in evaluator.of(item):
+            if isinstance(pair, Collection) and pair.kind in ("tuple", "list") and len(pair.entries) == 2:
+                keys = [key.value for key in evaluator.of(pair.entries[0].source) if isinstance(key, Constant)]
+                yield keys[0] if len(keys) == 1 else None, pair.entries[1].source
 
 
 def _zipped(evaluator: Evaluator, value: Value) -> list[tuple[object, Source]]:
