@@ -77,13 +77,21 @@ class FilledArguments:
                         for name, source in (*zip(names, bound.positional, strict=False), *bound.keywords.items()):
                             yield from self._filled_argument(crossing, function, name, source)
         for crossing in found:
-            for hanging in crossing.hanging if crossing.parameter.keyword in ("target", "fn") else ():
-                if isinstance(hanging.value, Method) and isinstance(hanging.value.receiver, Instance):
-                    for attribute, read in self._filled_attributes(hanging.value.receiver, hanging.value.function):
-                        yield crossing, f"its object's {attribute}", read
-
+            for receiver, function in self._methods(crossing) if crossing.parameter.keyword in ("target", "fn") else ():
+                for attribute, read in self._filled_attributes(receiver, function):
+                    yield crossing, f"its object's {attribute}", read
         for cls in self.crossings.process_classes(module):
             yield from self._filled_by_class(cls)
+
+    def _methods(self, crossing: Crossing) -> Iterator[tuple[Instance, Function]]:
+        """The methods that a process runs, each with its object."""
+        for hanging in crossing.hanging:
+            if isinstance(hanging.value, Method) and isinstance(hanging.value.receiver, Instance):
+                yield hanging.value.receiver, hanging.value.function
+        for value in crossing.values:
+            method = classes.find_method(self.outline, value.cls, "__call__") if isinstance(value, Instance) else None
+            if method is not None and isinstance(value, Instance):
+                yield value, method
 
     def _called_objects(self, crossing: Crossing) -> Iterator[tuple[Function, int]]:
         """`Process(target=Worker(rank))` runs the object's `__call__`."""
