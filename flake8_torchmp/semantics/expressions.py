@@ -227,7 +227,9 @@ def _with_constant(node: ast.expr, name: str, constant: ast.expr) -> ast.expr:
 
 
 def _copied(part: object, name: str, constant: ast.expr) -> object:
-    return _with_constant(part, name, constant) if isinstance(part, ast.expr | ast.keyword) else part  # type: ignore[arg-type]
+    if not isinstance(part, ast.expr | ast.keyword):
+        return part
+    return _with_constant(part, name, constant)  # type: ignore[arg-type]
 
 
 def _constant(evaluator: Evaluator, node: ast.Constant, frame: Frame) -> Iterator[Value]:
