@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
-from itertools import takewhile
+from collections.abc import Iterator
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import attributes, classes
@@ -81,11 +81,7 @@ class Streams:
                 if value is None or not self._is_made_once(value, worker, user):
                     continue
                 name = last_name(used) or kept_as(value.arguments.call).rpartition(".")[2]
-                if self._is_reseeded(name, scope.module, self._runs, user):
-                    continue
-                if self._is_reseeded(name, value.arguments.frame.module, self._begins, user):
-                    continue
-                if self._is_reseeded_at_start(name, user):
+                if self._is_reseeded(name, scope.module, user) or self._is_reseeded_at_start(name, user):
                     continue
                 if self._is_for_order(worker) and not self._is_noise_in_part(node, worker):
                     continue
@@ -226,40 +222,25 @@ class Streams:
             return is_seeded or "torch" in value.name or "fork" in worker.methods
         return not self._runs(call, module, user)
 
-    def _is_reseeded(
-        self, name: str, home: Module, counts: Callable[[ast.AST, Module, Module], bool], user: Module
-    ) -> bool:
-        """Whether some worker code makes a generator of that name, or seeds it, in a module or one that uses it."""
+    def _is_reseeded(self, name: str, home: Module, user: Module) -> bool:
+        """Whether worker code makes a generator of that name anew, or seeds it, in a module or one that uses it."""
         codebase = self.outline.codebase
-        for path in codebase.mentioning(name, home.path):
-            other = codebase.module(path)
-            if other is None:
-                continue
-            if any(counts(call, other, user) for call in _reseedings(name, other)):
-                return True
-            for changes in list(other.changes.values()):
-                for change in changes:
-                    is_set = change.name == name or (change.name == "state" and _is_part_of(name, change.target))
-                    if change.kind == "attribute" and is_set and counts(change.node, other, user):
-                        return True
-            for binding in other.scope.bindings.get(name, ()):
-                if counts(binding.node, other, user) and not _is_given(binding.value, other):
-                    return True
-        return False
-
-    def _is_reseeded_at_start(self, name: str, user: Module) -> bool:
-        """Whether what prepares the workers of a module's loaders seeds a generator of that name."""
-        prepared = {w.scope for w in self.workers.of(user) if w.kind == "initializer"}
+        modules = map(codebase.module, codebase.mentioning(name, home.path))
         return any(
-            scope.module.scope_of(call).enclosing_function() is scope
-            for scope in prepared
-            for call in _reseedings(name, scope.module)
+            self._runs(node, module, user)
+            for module in modules
+            if module is not None
+            for node in _reseedings(name, module)
         )
 
-    def _begins(self, node: ast.AST, module: Module, user: Module) -> bool:
-        """Whether a place is in what the workers of a module begin with."""
-        function: Scope | None = module.scope_of(node).enclosing_function()
-        return any(function is worker.scope for worker in self.workers.of(user) if worker.kind == "initializer")
+    def _is_reseeded_at_start(self, name: str, user: Module) -> bool:
+        """Whether what the workers of a module begin with does so, wherever that is."""
+        starting = {worker.scope for worker in self.workers.of(user) if worker.kind == "initializer"}
+        return any(
+            scope.module.scope_of(node).enclosing_function() is scope
+            for scope in starting
+            for node in _reseedings(name, scope.module)
+        )
 
     def _runs(self, node: ast.AST, module: Module, user: Module) -> bool:
         """Whether a place is in worker code, by what the user of a generator brings to workers or by anything else."""
@@ -390,13 +371,20 @@ def _is_part_of(name: str, target: ast.expr) -> bool:
     return isinstance(target, ast.Attribute) and target.attr == "bit_generator" and last_name(target.value) == name
 
 
-def _reseedings(name: str, module: Module) -> Iterator[ast.Call]:
-    """The calls of a module that seed something of a name."""
+def _reseedings(name: str, module: Module) -> Iterator[ast.AST]:
+    """Where a module makes or seeds something of a name: by calls, as an attribute, as a variable of its own."""
     for method in random_sources.RESEEDING:
         for call in module.calls.get(method, ()):
             owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
             if last_name(owner) == name:
                 yield call
+    for change in chain.from_iterable(list(module.changes.values())):
+        is_set = change.name == name or (change.name == "state" and _is_part_of(name, change.target))
+        if change.kind == "attribute" and is_set:
+            yield change.node
+    for binding in module.scope.bindings.get(name, ()):
+        if not _is_given(binding.value, module):
+            yield binding.node
 
 
 def _generators_of(call: ast.Call) -> Iterator[ast.expr]:
