@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from flake8_torchmp import engine
-from flake8_torchmp.cache import MOST_KEPT, Cache
+from flake8_torchmp.cache import FEW, MOST_KEPT, Cache
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.settings import Settings
 
@@ -48,7 +48,7 @@ def project(tmp_path: Path) -> Path:
     (folder / "train.py").write_text(TRAIN)
     (folder / "data.py").write_text(DATA)
     (folder / "broken.py").write_text("from torch.utils.data import DataLoader\ndef (:\n")
-    for number in range(engine.FEW):
+    for number in range(FEW):
         (folder / f"part_{number}.py").write_text(f"NUMBER = {number}\n")
     return folder
 

@@ -132,8 +132,7 @@ METHOD_KEYWORDS = {
         for module in ("", "async_vector_env.")
     },
 }
-"""What of other libraries is given a start method: the parameter's name, and its place if it is not given by name."""
-"""What torch's elastic launches are configured by: each is told the method by `start_method=`."""
+"""What is given a start method besides: the parameter's name, and its place if it need not be given by name."""
 
 PROCESS_CLASSES = frozenset(("Process", "SpawnProcess", "ForkProcess", "ForkServerProcess", "BaseProcess"))
 EXECUTORS = frozenset(("concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process.ProcessPoolExecutor"))

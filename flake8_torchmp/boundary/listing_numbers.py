@@ -18,10 +18,7 @@ def numbers(iterated: ast.expr, target: ast.expr, value: ast.expr) -> bool:
         return last_name(iterated.func) == "range" and isinstance(value, ast.Name) and value.id == target.id
     if last_name(iterated.func) not in ("enumerate", "zip"):
         return False
-    numbers = {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
-    return (
-        isinstance(target, ast.Tuple) and last_name(value) in numbers and last_name(value) == _number(iterated, target)
-    )
+    return isinstance(target, ast.Tuple) and isinstance(value, ast.Name) and value.id == _number(iterated, target)
 
 
 def _number(iterated: ast.Call, target: ast.Tuple) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import has_receiver, is_cached_property, is_property, receiver_name
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, is_called
+from flake8_torchmp.semantics.flow import is_in_handler
+from flake8_torchmp.semantics.nodes import ancestors, body_nodes, dotted, is_called
 from flake8_torchmp.semantics.scopes import Change, Place, Scope
 from flake8_torchmp.semantics.values import Class, Function, Instance, Method
 
@@ -102,7 +103,7 @@ class MethodRun:
                 self.kept.setdefault(name, []).append(store)
 
     def _clear(self, name: str, by: ast.AST) -> None:
-        if _fails(by):
+        if is_in_handler(by):
             return
         self.kept[name] = [store for store in self.kept.get(name, ()) if excludes(store.node, by)]
 
@@ -156,15 +157,6 @@ class MethodRun:
 
 def is_empty(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) or (isinstance(value, ast.List | ast.Tuple) and not value.elts)
-
-
-def _fails(node: ast.AST) -> bool:
-    for outer in ancestors(node):
-        if isinstance(outer, FUNCTIONS):
-            return False
-        if isinstance(outer, ast.ExceptHandler):
-            return True
-    return False
 
 
 def excludes(first: ast.AST, second: ast.AST) -> bool:

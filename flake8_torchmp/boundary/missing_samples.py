@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from flake8_torchmp.semantics import classes, containers
 from flake8_torchmp.semantics.calls import Frame, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import EXITS, Condition, conditions, facts, never_continues, reaching
+from flake8_torchmp.semantics.flow import EXITS, Condition, conditions, facts, is_endless, never_continues, reaching
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, mentions, position, up
 from flake8_torchmp.semantics.scopes import Binding, Change, Scope
@@ -418,8 +418,7 @@ def _leaves(block: Sequence[ast.stmt], never_returns: Callable[[ast.Call], bool]
     """Whether the end of a function's body is never reached."""
     last = next((statement for statement in block if isinstance(statement, ast.Return | ast.Raise)), block[-1])
     if isinstance(last, ast.While):
-        is_endless = isinstance(last.test, ast.Constant) and bool(last.test.value)
-        return is_endless and not any(_is_break_of(node, last) for node in ast.walk(last))
+        return is_endless(last) and not any(_is_break_of(node, last) for node in ast.walk(last))
     if isinstance(last, ast.For):
         return _finds_the_part(last)
     if isinstance(last, ast.If):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics.builtin import ENTERING
 from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import is_in_handler
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, dotted, last_name, position, up
 from flake8_torchmp.semantics.values import (
@@ -42,9 +43,11 @@ class Opener(NamedTuple):
     """Whether it opens connections of its own in a forked process."""
     opens_once: bool = False
     """Whether a process opens it only once, and a forked one has to close what it inherits before."""
+    asked_by: tuple[tuple[str, int | None], ...] = ()
+    """The options, with their places, one of which asks for it to stay open; else it is read whole."""
 
 
-def _rows(names: str, text: str, gives: str = "", **traits: bool) -> dict[str, Opener]:
+def _rows(names: str, text: str, gives: str = "", **traits: Any) -> dict[str, Opener]:
     return dict.fromkeys(names.split(), Opener(text, frozenset(gives.split()), **traits))
 
 
@@ -63,7 +66,12 @@ OPENERS: dict[str, Opener] = {
         "buffer raw detach",
     ),
     **_rows("h5py.File tables.open_file tables.openFile pandas.HDFStore netCDF4.Dataset", "HDF5 file", _TREE),
-    **_rows("anndata.read_h5ad anndata.read scanpy.read scanpy.read_h5ad", "HDF5 file", "[…] X raw layers file"),
+    **_rows(
+        "anndata.read_h5ad anndata.read scanpy.read scanpy.read_h5ad",
+        "HDF5 file",
+        "[…] X raw layers file",
+        asked_by=(("backed", 1),),
+    ),
     **_rows("lmdb.open lmdb.Environment", "database", "begin cursor open_db", opens_once=True),
     **_rows(
         "plyvel.DB leveldb.LevelDB rocksdb.DB rocksdict.Rdict shelve.open dbm.open dbm.gnu.open dbm.ndbm.open",
@@ -141,7 +149,11 @@ OPENERS: dict[str, Opener] = {
         "image file",
         "pages series",
     ),
-    **_rows("pandas.read_csv pandas.read_table pandas.read_json", "file"),
+    **_rows(
+        "pandas.read_csv pandas.read_table pandas.read_json",
+        "file",
+        asked_by=(("chunksize", None), ("iterator", None)),
+    ),
     **_rows("zarr.ZipStore zarr.storage.ZipStore", "archive", "[…] get", pickles=True),
     **_rows("soundfile.SoundFile audioread.audio_open sphfile.SPHFile", "sound file"),
     **_rows("pysam.AlignmentFile pysam.FastaFile pysam.VariantFile pyfaidx.Fasta pyBigWig.open", "genome file", "[…]"),
@@ -231,23 +243,19 @@ class Openers:
     def _opener(self, value: Result) -> Opener | None:
         found = self.table.get(value.name)
         if found is not None:
-            return found if self._opens(value) else None
+            return found if self._opens(value, found) else None
         if value.name == "numpy.load":
             return _ARCHIVE_OF_ARRAYS if _reads_npz(value) or self._is_given_npz(value) else None
         if value.name.endswith(".open") and isinstance(value.callee, Member):
             return _FILE if is_path(value.callee.owner) else None
         return None
 
-    def _opens(self, value: Result) -> bool:
+    def _opens(self, value: Result, opener: Opener) -> bool:
         """Whether it opens a file, and does not read one whole or take the standard input."""
         if value.name == "fileinput.input":
             return bool(value.arguments.positional)
-        if value.name.startswith(("anndata.", "scanpy.")):
-            return self._is_on(value.arguments.get(1, "backed"))
-        if value.name.startswith("pandas.read_"):
-            parts = (value.arguments.get(None, name) for name in ("chunksize", "iterator"))
-            return any(self._is_on(part) for part in parts)
-        return True
+        asked = (value.arguments.get(index, name) for name, index in opener.asked_by)
+        return not opener.asked_by or any(map(self._is_on, asked))
 
     def _is_on(self, option: Source | None) -> bool:
         """Whether an option is given, and is nothing but true."""
@@ -375,7 +383,7 @@ def is_open(handle: Handle, uses: Sequence[ast.AST]) -> bool:
             and dotted(call.func.value) in names
             and module.scope_of(call).enclosing_function() is function
             and position(call) > position(node)
-            and not _in_handler(call)
+            and not is_in_handler(call)
             and not any(position(use) < position(call) for use in here)
         ):
             return False
@@ -398,16 +406,6 @@ def _is_taken_over(stack: str, block: ast.With | ast.AsyncWith, module: Module) 
 
 def _is_inside(nodes: Sequence[ast.AST], block: ast.AST | None) -> bool:
     return any(outer is block for node in nodes for outer in ancestors(node))
-
-
-def _in_handler(node: ast.AST) -> bool:
-    """Whether it runs only where something failed."""
-    for outer in ancestors(node):
-        if isinstance(outer, FUNCTIONS):
-            return False
-        if isinstance(outer, ast.ExceptHandler):
-            return True
-    return False
 
 
 def _function_around(node: ast.AST) -> ast.AST | None:

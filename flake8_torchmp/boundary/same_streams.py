@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from flake8_torchmp.semantics.flow import is_endless
 from flake8_torchmp.semantics.nodes import body_nodes, last_name
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Constant, External, Instance
@@ -41,7 +42,7 @@ class SameStreams:
         receiver, scope = worker.receiver, worker.scope
         if worker.kind != "dataset" or scope.name not in ITERATION_METHODS or not isinstance(receiver, Instance):
             return None
-        loops = [node for node in body_nodes(scope.node, nested=False) if _is_endless(node)]
+        loops = [node for node in body_nodes(scope.node, nested=False) if _never_ends(node)]
         for made in self._made_in(scope) if loops else ():
             if any(_draws(loop, made.name) for loop in loops) and self._is_alike(made.seed, worker):
                 cls = receiver.cls
@@ -81,10 +82,9 @@ class SameStreams:
                 yield Made(name, seeding, seed)
 
 
-def _is_endless(node: ast.AST) -> bool:
-    if isinstance(node, ast.While):
-        return isinstance(node.test, ast.Constant) and bool(node.test.value)
-    return isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and last_name(node.iter.func) == "count"
+def _never_ends(node: ast.AST) -> bool:
+    counts = isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and last_name(node.iter.func) == "count"
+    return counts or is_endless(node)
 
 
 def _draws(loop: ast.AST, name: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments, Frame, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import is_endless
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name, mentions, up
 from flake8_torchmp.semantics.scopes import Scope
@@ -244,9 +245,9 @@ class Sharding:
         is_open = all(_is_open(loop) for loop in loops) and not isinstance(node, ast.Return)
         if is_open and isinstance(node, ast.Yield) and (self._draws(function, taint.receiver) or _receives(function)):
             return True
-        if any(_is_endless(loop) for loop in loops) and self._draws(function, taint.receiver):
+        if any(is_endless(loop) for loop in loops) and self._draws(function, taint.receiver):
             return True
-        if loops and all(_is_endless(loop) for loop in loops) and not _opens(function):
+        if loops and all(is_endless(loop) for loop in loops) and not _opens(function):
             return True  # a device, a socket: what comes next is not the same for everybody
         if not leaves:
             return isinstance(node, ast.Return)
@@ -446,10 +447,6 @@ def _is_open(loop: Any) -> bool:
     names = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
     read = (n for part in loop.body for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
     return not any(name.id in names for name in read)
-
-
-def _is_endless(loop: Any) -> bool:
-    return isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
 
 
 def _repeats(value: ast.expr | None, loops: list[Any]) -> bool:

@@ -83,13 +83,11 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.import_time import has_tests
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.paths import Literal, is_asked_for_first
+from flake8_torchmp.boundary.spelled_paths import is_spelled_out_by_worker
 from flake8_torchmp.boundary.workers import RANKS
 from flake8_torchmp.findings import Finding, Step
-from flake8_torchmp.semantics.calls import parameters
-from flake8_torchmp.semantics.classes import scopes_above
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import ancestors, is_none, last_name, mentions, statement_of, up
-from flake8_torchmp.semantics.scopes import Scope
+from flake8_torchmp.semantics.nodes import last_name, up
 
 from . import rule
 
@@ -107,7 +105,7 @@ def relative_path_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 continue  # a rank is the program itself, and leaves its files where the user is
             if _is_current_folder(node, literal) or is_asked_for_first(node, literal):
                 continue
-            if _is_spelled_out_by_worker(literal, worker.scope, model):
+            if is_spelled_out_by_worker(literal, worker.scope, model.workers):
                 message = (
                     f'worker code ({worker.reached_from}) opens the relative path "{literal.text}", which resolves '
                     "against whatever folder the worker is in: join it to an absolute folder"
@@ -117,45 +115,6 @@ def relative_path_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                     Step(worker.scope.module.path, node.lineno, f"opened in {worker.scope.name}()"),
                 ]
                 yield model.finding("TMP502", message, node, worker.scope.module, way)
-
-
-def _is_spelled_out_by_worker(literal: Literal, scope: Scope, model: Model) -> bool:
-    """A literal of worker code, or a constant of its module; not what the parent handed over."""
-    if _is_kept_by_own_class(literal, scope, model):
-        return True
-    for hop in literal.way:
-        function = hop.module.scope_of(hop.node).enclosing_function()
-        if function is not None and not model.workers.runs(function):
-            return False
-        if isinstance(hop.node, ast.Attribute) and hop.text.startswith(".") and not _is_class_constant(literal):
-            return False
-    function = literal.module.scope_of(literal.node).enclosing_function()
-    return function is None or function is scope or model.workers.runs(function)
-
-
-def _is_kept_by_own_class(literal: Literal, scope: Scope, model: Model) -> bool:
-    """`self.root = "data"` in the `__init__` of the class whose method opens it: as well a constant of the class."""
-    maker = literal.module.scope_of(literal.node).enclosing_function()
-    if maker is None or not isinstance(maker.node, ast.FunctionDef) or maker.name != "__init__":
-        return False
-    owner, user = maker.enclosing_class(), scope.enclosing_class()
-    if owner is None or user is None or _is_for_argument(literal.node, maker.node):
-        return False
-    return owner in scopes_above(model.outline, user) or user in scopes_above(model.outline, owner)
-
-
-def _is_for_argument(node: ast.AST, function: ast.FunctionDef) -> bool:
-    """Whether a literal is handed over to a base class, or stands for an argument that is left out: it is TMP501's."""
-    defaults = {name: parameter.default for name, parameter in parameters(function).items()}
-    left_out = frozenset(name for name, default in defaults.items() if default is not None and is_none(default))
-    for outer in ancestors(node):
-        if outer is function:
-            break
-        if isinstance(outer, ast.Call) and last_name(outer.func) == "__init__":
-            return True
-        if isinstance(outer, ast.If | ast.IfExp | ast.BoolOp) and mentions(outer, left_out):
-            return True
-    return False
 
 
 def _writes(node: ast.Call) -> bool:
@@ -175,8 +134,3 @@ def _is_current_folder(node: ast.Call, literal: Literal) -> bool:
     parts = [part for given in node.args[:1] for part in ast.walk(given)]
     named = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
     return all(text.rstrip("/") == "." or text.startswith("*") for text in (literal.text, *named))
-
-
-def _is_class_constant(literal: Literal) -> bool:
-    """`name = "table.csv"` in a class's body: nobody hands it over. Annotated, it may be a record's field."""
-    return literal.module.scope_of(literal.node).is_class and isinstance(statement_of(literal.node), ast.Assign)

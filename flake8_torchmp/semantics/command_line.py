@@ -85,7 +85,7 @@ def read_all(evaluator: Evaluator, parsed: Value, arguments: Arguments) -> dict[
 
 def _parsing_modules(evaluator: Evaluator, base: Value) -> list[Module]:
     """The modules that declare options, if a value was parsed from a command line."""
-    if isinstance(base, Member) and base.name == "[…]":
+    if isinstance(base, Member) and base.is_element:
         base = base.owner  # `args, _ = parser.parse_known_args()`
     if not isinstance(base, Result) or not isinstance(base.callee, Member) or base.callee.name not in PARSED:
         return []

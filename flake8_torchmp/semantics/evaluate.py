@@ -33,6 +33,7 @@ from .nodes import COMPREHENSIONS, up
 from .pouring import only_fills_up
 from .scopes import Binding, Scope
 from .values import (
+    INSIDE,
     UNKNOWN,
     Class,
     Collection,
@@ -294,7 +295,7 @@ class Evaluator(Answers):
                 elif isinstance(value, Result) and value.name.removesuffix("()") in iteration.ITERATORS:
                     found += iteration.iterated(self, value)
                 elif isinstance(value, Result):
-                    found.append(Member(value, "[…]"))
+                    found.append(Member(value, INSIDE))
                 else:
                     found.append(UNKNOWN)
             values = _distinct(iter(found))

@@ -13,6 +13,7 @@ from .module import Module
 from .nodes import COMPREHENSIONS, FUNCTIONS, last_name, listed_constants, up
 from .pouring import passes, sifted
 from .values import (
+    INSIDE,
     UNKNOWN,
     Class,
     Collection,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 def _subscript(evaluator: Evaluator, node: ast.Subscript, frame: Frame) -> Iterator[Value]:
     for value in _items_at(evaluator, node, frame):
-        yield value.after(Hop(node, frame.module, "[…]"))
+        yield value.after(Hop(node, frame.module, INSIDE))
 
 
 def _items_at(evaluator: Evaluator, node: ast.Subscript, frame: Frame) -> Iterator[Value]:
@@ -62,7 +63,7 @@ def _items_at(evaluator: Evaluator, node: ast.Subscript, frame: Frame) -> Iterat
                     inner = evaluator.frame(method.function.scope, None, method.function.closure, base)
                     yield from evaluator.returned(inner)
         elif isinstance(base, Result) or (isinstance(base, Member) and _is_by_name(evaluator, node.slice, frame)):
-            yield Member(base, "[…]")
+            yield Member(base, INSIDE)
         else:
             yield UNKNOWN
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from .nodes import COMPREHENSIONS, FUNCTIONS, ancestors, dotted, position, statement_of, up
@@ -214,6 +215,17 @@ def caught_by(handler: ast.ExceptHandler) -> list[str]:
     """The last names of the exceptions that a handler takes; `` for a bare except."""
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return [dotted(kind).rpartition(".")[2] if kind is not None else "" for kind in kinds]
+
+
+def is_in_handler(node: ast.AST) -> bool:
+    """Whether a node runs only where something in its function has failed."""
+    inside = takewhile(lambda outer: not isinstance(outer, FUNCTIONS), ancestors(node))
+    return any(isinstance(outer, ast.ExceptHandler) for outer in inside)
+
+
+def is_endless(loop: ast.AST) -> bool:
+    """`while True:`"""
+    return isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
 
 
 def reaching(bindings: Sequence[Binding], use: ast.AST, scope: Scope, use_scope: Scope) -> list[Binding]:
