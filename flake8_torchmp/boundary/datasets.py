@@ -104,35 +104,30 @@ def stays_in_its_function(load: ast.expr, module: Module, evaluator: Evaluator) 
     """Whether an object that a function, or the main program behind its guard, made for itself is handed to nobody."""
     scope = module.scope_of(load).enclosing_function() or module.scope
     bindings = list(scope.bindings.get(load.id, ())) if isinstance(load, ast.Name) else []
-    if scope.is_module and not all(is_guarded(evaluator, binding.node, module) for binding in bindings):
-        return False  # others can import it
+    made = [binding.value for binding in bindings if isinstance(binding.value, ast.Call)]
+    empty = [binding for binding in bindings if binding.value is not None and is_none(binding.value)]
     return (
-        any(isinstance(binding.value, ast.Call) for binding in bindings)
-        and all(
-            b.kind == "assign" and (isinstance(b.value, ast.Call) or (b.value is not None and is_none(b.value)))
-            for b in bindings
-        )
-        and all(
-            _only_works_with(other)
-            for other in module.loads(bindings[0].name)
-            if _is_read_of(other, scope, module, evaluator)
-        )
+        bool(made)
+        and len(made) + len(empty) == len(bindings)
+        and all(is_kept_to_itself(call, module, evaluator) for call in made)
     )
 
 
-def is_kept_to_itself(call: ast.AST, module: Module) -> bool:
-    """Whether a function gives the object that a call makes to nobody, wherever it reads what it calls it."""
+def is_kept_to_itself(call: ast.AST, module: Module, evaluator: Evaluator) -> bool:
+    """Whether the object that a call makes is given to nobody, wherever the variable that it gets is read."""
     holder: Any = up(call)
-    scope = module.scope_of(call).enclosing_function()
-    if scope is None or not isinstance(holder, ast.Assign) or not isinstance(holder.targets[0], ast.Name):
+    if not isinstance(holder, ast.Assign) or len(holder.targets) > 1 or not isinstance(holder.targets[0], ast.Name):
         return False
     name = holder.targets[0].id
+    scope = module.scope_of(call).enclosing_function() or module.scope
+    if scope.is_module and not is_guarded(evaluator, call, module):
+        return False  # others can import it
     bindings = scope.bindings.get(name, ())
-    reads = (load for load in module.loads(name) if module.scope_of(load).enclosing_function() is scope)
-    return len(holder.targets) == 1 and all(
+    return all(
         _only_works_with(load)
-        for load in reads
-        if any(binding.value is call for binding in reaching(bindings, load, scope, module.scope_of(load)))
+        for load in module.loads(name)
+        if _is_read_of(load, scope, module, evaluator)
+        and any(binding.value is call for binding in reaching(bindings, load, scope, module.scope_of(load)))
     )
 
 

@@ -153,7 +153,7 @@ class Resources:
             place = (cls.node, module, f"the dataset {cls.scope.name}")
             methods = self.methods.of_program(module)
             for holding in self.holdings.of([Instance(cls, None)], self.datasets.is_dataset):
-                if not _is_given_to_kept_object(holding, cls):
+                if not _is_given_to_kept_object(holding, cls, self.evaluator):
                     yield HeldOver(holding, place, UNSEEN_LOADER, "dataset", methods, (), True)
 
     def on_datasets(self, module: Module) -> Iterator[OpenResource]:
@@ -222,12 +222,12 @@ class Resources:
         )
 
 
-def _is_given_to_kept_object(holding: Holding, cls: Class) -> bool:
+def _is_given_to_kept_object(holding: Holding, cls: Class, evaluator: Evaluator) -> bool:
     """Whether something was given to an object of a class which the function that made it keeps to itself."""
     for hop in holding.way:
         call = next((outer for outer in ancestors(hop.node) if not isinstance(outer, ast.keyword)), None)
         is_making = isinstance(call, ast.Call) and last_name(call.func) == cls.scope.name
-        if is_making and call is not None and is_kept_to_itself(call, hop.module):
+        if is_making and call is not None and is_kept_to_itself(call, hop.module, evaluator):
             return True
     return False
 
