@@ -60,8 +60,14 @@ def places(word: bytes, data: bytes) -> Iterator[int]:
         place = data.find(word, end)
 
 
+def words(data: bytes) -> set[bytes]:
+    """The whole words of a file."""
+    return set(data.translate(_WORDS_ALONE).split())
+
+
 _LONGEST_WORD = 40
 _WORD_BYTES = frozenset(bytes([code]) for code in range(256) if bytes([code]).isalnum() or code == 0x5F)
+_WORDS_ALONE = bytes(code if bytes([code]) in _WORD_BYTES else 0x20 for code in range(256))
 
 
 class Unreadable(Exception):  # noqa: N818 - it is the file that is at fault, not the program

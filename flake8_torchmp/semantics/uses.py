@@ -54,6 +54,7 @@ class Uses(Imports):
         self._mentioning: dict[tuple[str, str], list[str]] = {}
         self._known_as: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
         self._callables: dict[bytes, list[str]] | None = None
+        self._holding: dict[bytes, list[str]] | None = None
 
     def matches(self, path: str, pattern: re.Pattern[bytes] | source.Words) -> bool:
         """Whether a file's bytes hold something."""
@@ -169,6 +170,17 @@ class Uses(Imports):
             return False
         return not self.is_in_import(place, path)
 
+    def holding(self, word: bytes) -> Sequence[str]:
+        """The files of the project in which a whole word stands."""
+        if not word.isascii():
+            return [path for path in self.files if next(source.places(word, self.data(path)), None) is not None]
+        if self._holding is None:
+            self._holding = {}
+            for path in self.files:
+                for one in source.words(self.data(path)):
+                    self._holding.setdefault(one, []).append(path)
+        return self._holding.get(word, ())
+
     def mentioning(self, name: str, path: str) -> list[str]:
         """The files that may use a name defined in a file: it, and those that import it, also by way of others."""
         key = (name, path)
@@ -177,7 +189,9 @@ class Uses(Imports):
         return self._mentioning[key]
 
     def _find_mentions(self, name: str, path: str) -> list[str]:
-        plain = name.encode()
+        holding = frozenset(self.holding(name.encode()))
+        if holding <= {path}:
+            return [path]
         found: dict[str, None] = {path: None}
         visited = {path}
         pending = [(path, True)]
@@ -187,8 +201,7 @@ class Uses(Imports):
                 if importer in visited:
                     continue
                 visited.add(importer)
-                data = self.data(importer)
-                mentions = next(source.places(plain, data), None) is not None
+                mentions = importer in holding
                 if mentions:
                     found[importer] = None
                 if mentions or direct or importer.endswith("__init__.py"):
