@@ -280,11 +280,7 @@ class Mutations:
         """The names by which a module knows a variable."""
         if module is variable.module:
             return [variable.name]
-        return [
-            name
-            for name, bindings in module.scope.bindings.items()
-            if any(b.kind == "from" and getattr(b.node, "name", "") == variable.name for b in bindings)
-        ] or ([variable.name] if module.scope.star_imports else [])
+        return module.imported_as(variable.name) or ([variable.name] if module.scope.star_imports else [])
 
     def _changes_variable(self, change: Change, root: str, variable: Global, module: Module) -> str:
         """How a change changes a variable: "changed", "rebound" for `module.NAME = …`, or not at all."""

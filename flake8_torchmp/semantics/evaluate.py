@@ -28,7 +28,7 @@ from .codebase import Codebase
 from .decisions import asks_for_entry, decidable_facts, may_be_decided, truth_of_entry
 from .flow import Condition, reaching
 from .module import Module
-from .narrowing import asks_for_type, is_of_type, passed_tests
+from .narrowing import passed_tests, question_of_type
 from .nodes import COMPREHENSIONS, up
 from .pouring import only_fills_up
 from .scopes import Binding, Scope
@@ -499,9 +499,10 @@ class Evaluator(Answers):
             return decides if decides in parts else None if None in parts else not decides
         if isinstance(test, ast.Subscript):
             return truth_of_entry(self, test, frame) if asks_for_entry(test) else None
-        if asks_for_type(test):
-            given = self.values(test.args[0], frame)
-            said = {None if command_line.is_choice(value) else is_of_type(test, value) for value in given}
+        if isinstance(test, ast.Call):
+            asked = question_of_type(test, frame.module)
+            given = self.values(test.args[0], frame) if asked is not None else ()
+            said = {asked(value) if asked and not command_line.is_choice(value) else None for value in given}
             return said.pop() if len(said) == 1 else None
         values = self.values(test, frame) if isinstance(test, _DECIDABLE) else ()
         known = {truth_of(value) for value in values if not command_line.is_choice(value)}

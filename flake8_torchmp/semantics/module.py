@@ -58,6 +58,18 @@ class Module:
                             self._names[meant][other] = None
         return [name, *self._names.get(name, ())]
 
+    def imported_as(self, name: str) -> list[str]:
+        """The names that the module has at its own level for what it imports under a name."""
+        key = ("imported as",)
+        if key not in self.memo:
+            known: defaultdict[str, dict[str, None]] = defaultdict(dict)
+            for own, bindings in self.scope.bindings.items():
+                for binding in bindings:
+                    if binding.kind == "from":
+                        known[getattr(binding.node, "name", "")][own] = None
+            self.memo[key] = known
+        return list(self.memo[key].get(name, ()))
+
     def all_names_of(self, names: frozenset[str]) -> frozenset[str]:
         """Some names and all other names under which the module imports or keeps what they stand for."""
         key = ("all names", names)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeGuard
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from .calls import receiver_name
 from .flow import Condition, conditions, earlier, facts
 from .nodes import ancestors, dotted, last_name, listed_constants, position
 from .scopes import Binding, Scope
 from .values import Class, Collection, Constant, Function, Instance, Method, Result, Text, Value
+
+if TYPE_CHECKING:
+    from .module import Module
 
 
 def survives(value: object, way: Sequence[ast.AST]) -> bool:
@@ -89,12 +93,16 @@ _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 """The same order seen from the other side."""
 
 
+Question = Callable[[Value], bool | None]
+"""What a test says where a variable holds a value; None where it asks for something else."""
+
+
 class Passed(NamedTuple):
     """A test of a variable that what is read of it has passed, and how it came out: `isinstance(x, list)`."""
 
     test: ast.expr
     holds: bool
-    name: str
+    says: Question
     block: ast.If | None
     """The statement that gives the variable another value where the test holds."""
 
@@ -103,7 +111,7 @@ class Passed(NamedTuple):
         came_before = binding.kind == "parameter" or position(binding.node) < position(self.test)
         if not came_before or (self.block is not None and self.block in ancestors(binding.node)):
             return False
-        return _truth_for(self.test, self.name, value) is (not self.holds)
+        return self.says(value) is (not self.holds)
 
 
 def facts_of_attributes(facts: list[Condition], scope: Scope) -> list[Condition]:
@@ -133,10 +141,12 @@ def passed_tests(name: str, use: ast.AST, scope: Scope) -> list[Passed]:
         passed: list[Passed] = []
         if is_tested:
             asked = [fact for condition in conditions(use) for fact in _spelled_out(condition, scope)]
-            passed += [Passed(f.test, f.holds, name, None) for f in asked if _asks_for_kind(f.test, name)]
+            asked = [fact for fact in asked if _asks_for_kind(fact.test, name)]
+            passed += [Passed(fact.test, fact.holds, _question(fact.test, name), None) for fact in asked]
         if is_rebound:
             ifs = (statement for statement in earlier(use) if isinstance(statement, ast.If))
-            passed += [Passed(item.test, False, name, item) for item in ifs if _sets(item.body, name)]
+            ifs = (item for item in ifs if _sets(item.body, name))
+            passed += [Passed(item.test, False, _question(item.test, name), item) for item in ifs]
         module.memo[key] = passed
     known: list[Passed] = module.memo[key]
     return known
@@ -164,32 +174,44 @@ def _asks_if_callable(test: ast.expr, name: str) -> bool:
 def _names_of_known_type(scope: Scope) -> set[str]:
     """The variables of which a scope asks what they are instances of, or whether they can be called."""
     module = scope.module
-    calls = [call for function in ("isinstance", "callable") for call in module.calls.get(function, ())]
-    if not calls:
-        return _NONE
-    key = ("types tested", scope.node)
+    key = ("types tested",)
     if key not in module.memo:
-        own = [call for call in calls if call.args and module.scope_of(call) is scope]
-        module.memo[key] = {dotted(call.args[0]) for call in own}
-    known: set[str] = module.memo[key]
+        asked: dict[Scope, set[str]] = {}
+        for call in (*module.calls.get("isinstance", ()), *module.calls.get("callable", ())):
+            if call.args:
+                asked.setdefault(module.scope_of(call), set()).add(dotted(call.args[0]))
+        module.memo[key] = asked
+    known: set[str] = module.memo[key].get(scope, _NONE)
     return known
 
 
-def _truth_for(test: ast.expr, name: str, value: Value) -> bool | None:
-    """What a test says where a variable holds a value."""
+def _question(test: ast.expr, name: str) -> Question:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = _truth_for(test.operand, name, value)
-        return None if inner is None else not inner
+        return partial(_denied, _question(test.operand, name))
     if isinstance(test, ast.BoolOp):
-        parts = {_truth_for(part, name, value) for part in test.values}
-        decides = isinstance(test.op, ast.Or)
-        return decides if decides in parts else None if None in parts else not decides
+        return partial(_joined, [_question(part, name) for part in test.values], isinstance(test.op, ast.Or))
     if _asks_if_callable(test, name):
-        kind = "function" if isinstance(value, Class | Method) else _kind(value)
-        return kind == "function" if kind else None
-    classes = _classes_asked_for(test, name)
-    if classes:
-        return _is_instance(value, frozenset(classes))
+        return _is_callable
+    classes = frozenset(_classes_asked_for(test, name))
+    return partial(_is_instance, classes) if classes else partial(_compared, test, name)
+
+
+def _denied(question: Question, value: Value) -> bool | None:
+    inner = question(value)
+    return None if inner is None else not inner
+
+
+def _joined(questions: list[Question], decides: bool, value: Value) -> bool | None:
+    parts = {question(value) for question in questions}
+    return decides if decides in parts else None if None in parts else not decides
+
+
+def _is_callable(value: Value) -> bool | None:
+    kind = "function" if isinstance(value, Class | Method) else _kind(value)
+    return kind == "function" if kind else None
+
+
+def _compared(test: ast.expr, name: str, value: Value) -> bool | None:
     if isinstance(value, Constant):
         return truth_where(test, name, value.value)
     is_something = isinstance(value, Collection | Function | Class | Instance | Text)
@@ -215,15 +237,19 @@ def _classes_asked_for(test: ast.expr, name: str) -> list[str]:
     return [last_name(item) for item in (asked.elts if isinstance(asked, ast.Tuple) else _either(asked))]
 
 
-def asks_for_type(test: ast.expr) -> TypeGuard[ast.Call]:
+def asks_for_type(test: ast.expr) -> bool:
     """`isinstance(device, list)`, of a variable."""
     name = test.args[0] if isinstance(test, ast.Call) and test.args else None
     return isinstance(name, ast.Name) and bool(_classes_asked_for(test, name.id))
 
 
-def is_of_type(test: ast.Call, value: Value) -> bool | None:
+def question_of_type(test: ast.Call, module: Module) -> Question | None:
     """What such a test says of a value."""
-    return _is_instance(value, frozenset(_classes_asked_for(test, dotted(test.args[0]))))
+    key = ("question of type", test)
+    if key not in module.memo:
+        module.memo[key] = _question(test, dotted(test.args[0])) if asks_for_type(test) else None
+    known: Question | None = module.memo[key]
+    return known
 
 
 def _either(node: ast.expr) -> list[ast.expr]:
@@ -232,7 +258,7 @@ def _either(node: ast.expr) -> list[ast.expr]:
     return [node]
 
 
-def _is_instance(value: Value, classes: frozenset[str]) -> bool | None:
+def _is_instance(classes: frozenset[str], value: Value) -> bool | None:
     """Whether a value is of one of some classes, as far as it and they are known."""
     own = _KINDS.get(_kind(value))
     if own is None:
