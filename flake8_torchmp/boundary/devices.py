@@ -9,7 +9,7 @@ from flake8_torchmp.semantics.calls import Frame, parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions, facts_at
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, last_name, root_name, up
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Constant, External, Result, Source, Text, Value, along
 
@@ -29,16 +29,20 @@ def cuda_uses(evaluator: Evaluator, scope: Scope, frame: Frame) -> Iterator[tupl
     assert isinstance(scope.node, FUNCTIONS)
     for node in body_nodes(scope.node):
         evaluator.steps = 0  # what is hard to follow must not hide the rest
-        if not isinstance(node, ast.Call) or _is_in_parent_alone(node) or evaluator.never(node, frame):
+        if not isinstance(node, ast.Call):
             continue
         name = last_name(node.func)
         given = _device_given(evaluator, node, name, frame)
-        if given is not None:
-            if not _follows_its_input(node):
-                yield from ((node, device) for value in evaluator.of(given) for device in _cuda_named(evaluator, value))
-        elif (
+        is_of_cuda = given is None and (
             (name == "cuda" and isinstance(node.func, ast.Attribute)) or _is_of_cuda(evaluator, node, frame)
-        ) and not (_follows_its_input(node) or _asks_for_given_device(node, frame.module)):
+        )
+        if (given is None and not is_of_cuda) or _is_in_parent_alone(node) or evaluator.never(node, frame):
+            continue
+        if _follows_its_input(node):
+            continue
+        if given is not None:
+            yield from ((node, device) for value in evaluator.of(given) for device in _cuda_named(evaluator, value))
+        elif not _asks_for_given_device(node, frame.module):
             yield node, None
 
 
@@ -57,13 +61,30 @@ def _device_given(evaluator: Evaluator, node: ast.Call, name: str, frame: Frame)
 
 def _is_of_cuda(evaluator: Evaluator, node: ast.Call, frame: Frame) -> bool:
     """Whether a call is of `torch.cuda`, and more than a question."""
-    if not isinstance(node.func, ast.Attribute | ast.Name) or b"cuda" not in frame.module.data:
+    root = root_name(node.func)
+    scope = frame.module.scope_of(node)
+    if b"cuda" not in frame.module.data or not _may_be_of_module(root, evaluator.scope_binding(root, scope)):
         return False
-    inner = evaluator.frame_in(frame.module.scope_of(node), frame)
+    inner = evaluator.frame_in(scope, frame)
     return any(
         isinstance(value, External) and value.name.startswith("torch.cuda.") and value.name not in HARMLESS
         for value in evaluator.values(node.func, inner)
     )
+
+
+def _may_be_of_module(name: str, scope: Scope | None) -> bool:
+    """Whether a name stands for a module or a part of one: it is imported, or another name for something."""
+    if scope is None:
+        return bool(name)
+    return any(
+        binding.kind in ("import", "from") or (binding.kind == "assign" and _is_other_name(binding.value))
+        for binding in scope.bindings[name]
+    )
+
+
+def _is_other_name(node: ast.expr | None) -> bool:
+    called = last_name(node.func) if isinstance(node, ast.Call) else ""
+    return isinstance(node, ast.Name | ast.Attribute | ast.IfExp) or called == "getattr"
 
 
 def _is_in_parent_alone(node: ast.AST) -> bool:
