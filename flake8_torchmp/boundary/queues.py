@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from flake8_torchmp.semantics import classes
@@ -72,12 +72,12 @@ class Queues:
         self.puts: dict[QueueKey, str] = {}
         self.taken: set[QueueKey] = set()
         self._readers: dict[Scope, set[QueueKey]] | None = None
-        looked_at: set[Scope] = set()
-        for starter in self._starters(module):
-            for worker in workers.of(starter):
-                if worker.kind in ("process", "spawn") and worker.scope not in looked_at:
-                    looked_at.add(worker.scope)
-                    self._look_at(worker.scope)
+        started = (worker for starter in self._starters(module) for worker in workers.of(starter))
+        scopes = dict.fromkeys(worker.scope for worker in started if worker.kind in ("process", "spawn"))
+        for scope in scopes:
+            self._look_for_puts(scope)
+        for scope in scopes if self.puts else ():
+            self._look_for_reads(scope)
 
     def _starters(self, module: Module) -> Iterator[Module]:
         """A module, and those that it imports which start the processes for it."""
@@ -88,19 +88,15 @@ class Queues:
             if other is not None and other is not module:
                 yield other
 
-    def _look_at(self, scope: Scope) -> None:
-        assert isinstance(scope.node, FUNCTIONS)
-        for node in body_nodes(scope.node):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-                continue
-            method = node.func.attr
-            if method in PUTTING:
-                for queue in self._queues(node.func.value, scope):
-                    is_simple = mp_name(queue.callee) in SIMPLE
-                    if not _is_little(node, scope, is_simple):
-                        self.puts.setdefault(id(queue.arguments.call), scope.name)
-            elif method in (*READING, "cancel_join_thread"):
-                self.taken |= {id(queue.arguments.call) for queue in self._queues(node.func.value, scope)}
+    def _look_for_puts(self, scope: Scope) -> None:
+        for call, holder in _calls_of(PUTTING, scope):
+            for queue in self._queues(holder, scope):
+                if not _is_little(call, scope, mp_name(queue.callee) in SIMPLE):
+                    self.puts.setdefault(id(queue.arguments.call), scope.name)
+
+    def _look_for_reads(self, scope: Scope) -> None:
+        for _, holder in _calls_of((*READING, "cancel_join_thread"), scope):
+            self.taken |= {id(queue.arguments.call) for queue in self._queues(holder, scope)}
 
     def _queues(self, node: ast.expr, scope: Scope) -> Iterator[Result]:
         for frame in self.evaluator.contexts(scope):
@@ -337,6 +333,14 @@ class Queues:
         name = next((p.name for p in parameters(scope.node).values() if p.index == index), "")  # type: ignore[arg-type]
         uses = [node for node in body_nodes(scope.node) if isinstance(node, ast.Name) and node.id == name]
         return bool(uses) and all(_is_given(use) and not self._may_read(use, scope.module, depth - 1) for use in uses)
+
+
+def _calls_of(methods: Collection[str], scope: Scope) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """The calls of some methods in a function, each with the expression whose method it is."""
+    assert isinstance(scope.node, FUNCTIONS)
+    for node in body_nodes(scope.node):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods:
+            yield node, node.func.value
 
 
 def may_join_early(module: Module, codebase: Codebase) -> bool:
