@@ -163,6 +163,11 @@ class PossibleStarts:
         """Whether a call may start processes, iterate a loader, or run something of the project, going by names."""
         return last_name(callee) in module.all_names_of(COUNTING_NAMES) or may_run_project(self.outline, callee, module)
 
+    @staticmethod
+    def is_named_as_start(callee: ast.expr, module: Module) -> bool:
+        """Whether a call may itself start processes or iterate a loader, going by its name."""
+        return not isinstance(callee, ast.Attribute) or callee.attr in module.all_names_of(COUNTING_NAMES)
+
     def _may_be_start(self, callee: ast.expr) -> bool:
         """Whether something that definitions don't tell can start processes, going by its name."""
         if not isinstance(callee, ast.Attribute):

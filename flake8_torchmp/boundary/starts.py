@@ -145,6 +145,8 @@ class Starts:
 
     def of_one(self, node: ast.AST, frame: Frame) -> Start | None:
         """The start that one node is, whatever the functions that it calls start."""
+        if isinstance(node, ast.Call) and not self.possible.is_named_as_start(node.func, frame.module):
+            return None
         return self.of_node(node, frame, DEEPEST)
 
     def of_node(self, node: ast.AST, frame: Frame, depth: int) -> Start | None:

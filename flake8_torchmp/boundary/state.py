@@ -459,7 +459,7 @@ class State:
 
     def runs_in_parent(self, node: ast.AST, module: Module, workers: Workers) -> bool:
         function = module.scope_of(node).enclosing_function()
-        return not (function is not None and workers.runs(function)) and self.phase(node, module) == "parent"
+        return self.phase(node, module) == "parent" and not (function is not None and workers.runs(function))
 
     def is_collected(self, node: ast.AST, variable: Global, workers: Workers, module: Module) -> bool:
         """Whether an initializer adds to what the parent alone reads, and the parent never changes."""
