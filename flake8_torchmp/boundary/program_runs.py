@@ -99,7 +99,7 @@ class ProgramRun(Walk):
         start = self.timeline.starts.of_one(node, frame)
         if not isinstance(node, ast.Call):
             return self._started(start, node, frame, state) if start is not None else state
-        for callee in self.evaluator.values(node.func, frame):
+        for callee in self.callees(node, frame):
             state = self._called(callee, node, frame, state)
         return self._started(start, node, frame, state) if start is not None else state
 

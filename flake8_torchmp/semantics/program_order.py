@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from . import classes, reading
 from .calls import Frame
 from .codebase import Codebase
-from .evaluate import Evaluator
+from .evaluate import Evaluator, Values
 from .flow import Condition, caught_around, conditions, facts, never_continues
 from .module import Module
 from .nodes import COMPREHENSIONS, FUNCTIONS, children, dotted, last_name
@@ -118,6 +118,7 @@ class Walk:
         """The states in which the try statements around may be left, and the last thing that each of them does."""
         self._running: set[Scope] = set()
         self._known: dict[tuple[int, State], State | None] = {}
+        self._callees: dict[tuple[int, int], Values] = {}
         self._brought: dict[Scope, list[tuple[State, State]]] = {}
         """What calls of a function added and ended."""
 
@@ -408,14 +409,21 @@ class Walk:
 
     def _call(self, node: ast.Call, frame: Frame, state: State) -> State:
         """What happens in a function of the project that is called."""
-        self.evaluator.steps = 0
         after: list[State | None] = []
-        for callee in self.evaluator.values(node.func, frame):
+        for callee in self.callees(node, frame):
             inner = self._entered(callee, node, frame, self.watch(state))
             if inner is not None:
                 after.append(self.function(inner, state))
         joined = _join(after)
         return state if joined is None else joined
+
+    def callees(self, node: ast.Call, frame: Frame) -> Values:
+        """What is called, found once: a run comes by again, and what is hard to follow stays so."""
+        key = (id(node), id(frame))
+        if key not in self._callees:
+            self.evaluator.steps = 0
+            self._callees[key] = self.evaluator.values(node.func, frame)
+        return self._callees[key]
 
     def _entered(self, callee: Value, node: ast.Call, frame: Frame, watch: Watch) -> Frame | None:
         evaluator = self.evaluator
