@@ -24,8 +24,27 @@ HARMLESS = frozenset(
 else does."""
 
 
-def cuda_uses(evaluator: Evaluator, scope: Scope, frame: Frame) -> Iterator[tuple[ast.Call, Value | None]]:
-    """The calls of a function that use CUDA, with the device that may be CUDA where one is given."""
+CudaUse = tuple[ast.Call, Value | None]
+"""A call that uses CUDA, with the device that may be CUDA where one is given."""
+
+
+class CudaUses:
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self._known: dict[tuple[int, int], list[CudaUse]] = {}
+
+    def forget(self) -> None:
+        self._known.clear()
+
+    def of(self, scope: Scope, frame: Frame) -> list[CudaUse]:
+        """What a function uses in a frame; many files bring the same functions to workers."""
+        key = (id(scope), id(frame))
+        if key not in self._known:
+            self._known[key] = self.evaluator.alone(lambda: list(_cuda_uses(self.evaluator, scope, frame)))
+        return self._known[key]
+
+
+def _cuda_uses(evaluator: Evaluator, scope: Scope, frame: Frame) -> Iterator[CudaUse]:
     assert isinstance(scope.node, FUNCTIONS)
     for node in body_nodes(scope.node):
         evaluator.steps = 0  # what is hard to follow must not hide the rest

@@ -25,6 +25,7 @@ from .context_arguments import ContextArguments
 from .crossings import Crossings
 from .dataset_arguments import DatasetArgument, DatasetArguments
 from .datasets import UNSEEN_LOADER, Datasets
+from .devices import CudaUses
 from .early_openings import EarlyOpenings
 from .ecosystem import FLUENT
 from .exceptions import Exceptions
@@ -133,6 +134,7 @@ class Model:
         self.exceptions = Exceptions(self.evaluator, self.outline, self.workers)
         self.method_names = MethodNames(self.evaluator, self.crossings)
         self.worker_infos = WorkerInfos(self.outline)
+        self.cuda_uses = CudaUses(self.evaluator)
         self._handed_over: dict[str, list[HandedOver]] = {}
 
     def start_afresh(self) -> None:

@@ -57,10 +57,12 @@ class Seeds:
         self.outline = outline
         self.workers = workers
         self._parameters: dict[int, frozenset[str]] = {}
+        self._of_workers: dict[tuple[int, bool, bool], list[Seeding]] = {}
         self._seeders = Reach(outline.codebase, _SEEDS)
 
     def forget(self) -> None:
         self._parameters.clear()
+        self._of_workers.clear()
 
     def constant(self, worker: WorkerFunction, fixed: frozenset[str]) -> ast.Call | None:
         """The first call by which worker code seeds each worker alike; `fixed` are the parameters that are the same."""
@@ -158,10 +160,15 @@ class Seeds:
 
     def _of_worker(self, worker: WorkerFunction) -> list[Seeding]:
         """The seedings that count: for each sample one may make a generator alike to choose, but not to make noise."""
-        if worker.kind not in ("dataset", "collate"):
-            return self.of(worker.scope, makes=True)
         scope, is_dataset = worker.scope, worker.kind == "dataset"
-        found = self.of(scope, makes=not worker.reached_from.endswith(ITERATION_METHODS), for_samples=True)
+        for_samples = is_dataset or worker.kind == "collate"
+        makes = not (for_samples and worker.reached_from.endswith(ITERATION_METHODS))
+        key = (id(scope), makes, for_samples)
+        if key not in self._of_workers:  # many files bring the same functions to workers
+            self._of_workers[key] = self.of(scope, makes=makes, for_samples=for_samples)
+        found = self._of_workers[key]
+        if not for_samples:
+            return found
         return [s for s in found if not is_of_own(s.call, scope, any_maker=is_dataset) or draws_noise(s.call, scope)]
 
     def seeds(self, scope: Scope) -> bool:

@@ -72,7 +72,7 @@ import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary import samples
-from flake8_torchmp.boundary.devices import counts_without_cuda, cuda_uses
+from flake8_torchmp.boundary.devices import CudaUse, counts_without_cuda
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.sides import is_left_to_parent
 from flake8_torchmp.boundary.workers import WorkerFunction
@@ -106,13 +106,13 @@ def cuda_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             yield model.finding("TMP703", message, node, worker.scope.module, way)
 
 
-def _uses(worker: WorkerFunction, model: Model) -> list[tuple[ast.Call, Value | None]]:
+def _uses(worker: WorkerFunction, model: Model) -> list[CudaUse]:
     """The uses in one function, by the objects that loaders with workers are seen to be given."""
-    found = cuda_uses(model.evaluator, worker.scope, model.workers.frame_of(worker))
+    found = model.cuda_uses.of(worker.scope, model.workers.frame_of(worker))
     uses = [use for use in found if not is_left_to_parent(use[0], worker)]
     frames = samples.frames_of_given(model.loaders, worker) if uses else []
     known = {node for node, _ in uses}
-    by_objects = (use for frame in frames for use in cuda_uses(model.evaluator, worker.scope, frame))
+    by_objects = (use for frame in frames for use in model.cuda_uses.of(worker.scope, frame))
     return [use for use in by_objects if use[0] in known] if frames else uses
 
 
