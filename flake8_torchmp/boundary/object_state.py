@@ -109,13 +109,16 @@ class ObjectState:
     def _lost_on_carried(self, worker: WorkerFunction, carried: Instance) -> Iterator[LostChange]:
         """`self.applied += 1` in a transform or collator, where the parent asks the one that it has made."""
         scope = worker.scope
+        copied = [one for one in self.own_changes(scope) if self.is_plain(carried, one[1])]
+        if not copied or scope.name in NOT_READING:
+            return
         made = self.evaluator.callers.constructions(carried.cls.scope)
         only = made[0][1] if len(made) == 1 and self._is_made_by_parent(made[0][1]) else None
         maker = carried.arguments or (None if worker.calls_away else only)
-        if maker is None or scope.name in NOT_READING or self._is_global(maker):
+        if maker is None or self._is_global(maker):
             return
-        for change, attribute in self.own_changes(scope):
-            if self.is_plain(carried, attribute) and not self._is_done_once(change, scope, carried.cls):
+        for change, attribute in copied:
+            if not self._is_done_once(change, scope, carried.cls):
                 asked = self._asked_of(carried, attribute, scope.name)
                 asking = self._asked_by_itself(carried.cls, attribute, scope.name) if only is not None else ()
                 for read, module in chain(asked, asking):
