@@ -343,7 +343,7 @@ class Evaluator(Answers):
                 yield UNKNOWN
         elif isinstance(callee, External | Member):
             yield from builtin.result(self, callee, arguments)
-        elif isinstance(callee, Result) and callee.name in records.RECORD_MAKERS:
+        elif records.is_made_class(callee):
             yield Result(callee, arguments)
         elif isinstance(callee, Result) and callee.name in builtin.CACHES and arguments.positional:
             yield from (builtin.cached(value, callee, arguments) for value in self.of(arguments.positional[0]))
