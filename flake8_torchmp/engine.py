@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from . import source
-from .boundary.apis import LIBRARIES, OWN_WORDS, WORDS
+from .boundary.apis import LIBRARIES, OWN_WORDS, POPULAR_NAMES, WORDS
 from .boundary.expectations import expects_error
 from .boundary.model import Model
 from .findings import CRASH, Answer, Finding
@@ -65,7 +65,7 @@ class Project:
     """One project: what it has read and found is kept."""
 
     def __init__(self, root: Path, settings: Settings, buffers: Mapping[str, bytes] | None = None) -> None:
-        self.codebase = Codebase(Extent(str(root), settings.source_roots, LIBRARIES, buffers or {}))
+        self.codebase = Codebase(Extent(str(root), settings.source_roots, LIBRARIES, POPULAR_NAMES, buffers or {}))
         self.model = Model(self.codebase, settings)
         self._seeds: dict[str, bool] = {}
         self._asked = 0

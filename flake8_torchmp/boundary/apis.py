@@ -278,6 +278,8 @@ LIBRARIES = frozenset(
     "pytorch_lightning lightning transformers accelerate monai webdataset tqdm yaml matplotlib joblib "
     "albumentations timm ray dask omegaconf hydra litdata".split()
 )
+POPULAR_NAMES = frozenset(("datasets",))
+"""Libraries whose name is that of many a project's own module."""
 
 LOADER_WORDS = Words(
     rb"DataLoader|Loader\b|LightningDataset\b|data_collator|from_datasets|ParallelMapper",

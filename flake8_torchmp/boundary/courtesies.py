@@ -21,6 +21,15 @@ _FILES = frozenset("exists isfile isdir islink lexists is_file is_dir basename d
 _NOTING = frozenset(("append", "add"))
 
 
+def only_looks(body: Sequence[ast.stmt]) -> bool:
+    """Whether a block calls and computes nothing, but asks for attributes that an object may not have."""
+    parts = [part for statement in body for part in ast.walk(statement)]
+    return any(isinstance(part, ast.Attribute) for part in parts) and not any(isinstance(p, _WORKING) for p in parts)
+
+
+_WORKING = (ast.Call, ast.Subscript, ast.BinOp, ast.Await, ast.Yield, ast.YieldFrom, ast.Raise, ast.Assert, ast.With)
+
+
 def improves(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope, receivers: set[str]) -> bool:
     """Whether a block makes what is there already a little better: `image = upright(image)`, where `image` stays.
 

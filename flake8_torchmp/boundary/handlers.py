@@ -89,6 +89,7 @@ def _is_thought_of(handler: ast.ExceptHandler, around: ast.Try, scope: Scope) ->
     return (
         courtesies.is_usual(handler, around)
         or (isinstance(handler.body[-1], ast.Continue) and all(map(courtesies.only_draws, around.body)))
+        or courtesies.only_looks(around.body)
         or courtesies.only_reports(around.body, handler.body)
         or courtesies.gives_what_was_asked_for(handler.body, around.body, scope)
         or courtesies.is_done_again(handler.body, around.body)

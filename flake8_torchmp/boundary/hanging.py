@@ -115,8 +115,10 @@ class Hangings:
                     for inner in self.evaluator.of(extra.source):
                         yield inner, "[…]"
                 return
-            if records.is_record(value.owner) or (value.is_element and _is_iterator(value.owner)):
-                return  # a field of it; what has entries is no iterator any more
+            if records.is_record(value.owner) or records.is_made_class(value.owner):
+                return  # a field of it
+            if value.is_element and _is_iterator(value.owner):
+                return  # what has entries is no iterator any more
             if isinstance(value.owner, Result) and value.owner.name.removesuffix("()") in apis.LOADERS:
                 yield from self._of_loader(value.owner, value.name)
                 return

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from flake8_torchmp.semantics import attributes, classes, iteration, records
+from flake8_torchmp.semantics.calls import Arguments
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.values import (
@@ -114,22 +115,22 @@ class Holdings:
             inner.append(value.receiver)
         elif isinstance(value, Member):
             if value.is_element and isinstance(value.owner, Result) and value.owner.name in apis.HOLDERS:
-                inner += self._given(value.owner)  # a, b = random_split(dataset, …)
+                inner += self._given(value.owner.name, value.owner.arguments)  # a, b = random_split(dataset, …)
         elif isinstance(value, Result) and _keeps(value):
-            inner += self._given(value)
+            inner += self._given(value.name, value.arguments)
         elif (network := same_network(self.evaluator, value)) is not None:
             inner.append(network)
         elif isinstance(value, Result) and (_keeps_fields(value) or records.is_namespace(value)):
-            inner += self._given(value) if _keeps_fields(value) else ()
+            inner += self._given(value.name, value.arguments) if _keeps_fields(value) else ()
             inner += [item for extra in value.added_attributes() for item in self.evaluator.of(extra.source)]
         for item in inner:
             if isinstance(item, IMPORTANT):
                 yield held._replace(value=item, way=(*item.way, *held.way))
 
-    def _given(self, made: Result) -> list[Value]:
-        is_of_torch = made.name.startswith("torch.utils.data.")  # what draws from a generator where it is
-        left_out = ("generator", "2" if made.name.endswith(".random_split") else "") if is_of_torch else ()
-        given = [source for name, source in made.arguments.all() if name not in left_out]
+    def _given(self, name: str, arguments: Arguments) -> list[Value]:
+        is_of_torch = name.startswith("torch.utils.data.")  # what draws from a generator where it is
+        left_out = ("generator", "2" if name.endswith(".random_split") else "") if is_of_torch else ()
+        given = [source for label, source in arguments.all() if label not in left_out]
         return [value for source in given for value in self.evaluator.of(source)]
 
     def _of_instance(self, held: Holding, value: Instance) -> Iterator[Holding]:
@@ -147,6 +148,10 @@ class Holdings:
                         store.value,
                         store.cls.scope.module,
                     )
+        for base, arguments in classes.library_init(self.evaluator, value):
+            for item in self._given(base, arguments) if apis.is_dataset_name(base) else ():
+                if isinstance(item, IMPORTANT):
+                    yield held._replace(value=item, way=(*item.way, *held.way))
         for extra in value.extras:
             if extra.kind == "attribute":
                 for item in self.evaluator.of(extra.source):

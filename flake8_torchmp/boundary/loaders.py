@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from flake8_torchmp.semantics import classes, keywords
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.narrowing import survives
+from flake8_torchmp.semantics.nodes import last_name
 from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import Class, Constant, Instance, Value
 
@@ -20,6 +21,7 @@ class Loaders:
     def __init__(self, crossings: Crossings) -> None:
         self.crossings = crossings
         self._made: dict[str, list[tuple[frozenset[Place], bool]]] = {}
+        self._bases: dict[Place, bool] = {}
 
     def is_loader(self, name: str) -> bool:
         """Whether a library's class is a loader, going by its qualified name."""
@@ -42,6 +44,24 @@ class Loaders:
         """Whether the project shows a loader that is given an object of a class itself, not as a part of another."""
         place = cls.scope.place
         return any(place in self._classes_of(value) for crossing in self.of(cls.scope) for value in crossing.values)
+
+    def take_any_like(self, cls: Class) -> bool:
+        """Whether a loader with workers is given an object of a class that is found by its base: `issubclass(x, Base)`.
+
+        `for name, found in vars(module).items(): if issubclass(found, Base): dataset = found(options)`
+        """
+        return any(self._takes_any(base.scope) for base in classes.project_classes(self.crossings.outline, cls)[1:])
+
+    def _takes_any(self, base: Scope) -> bool:
+        if base.place not in self._bases:
+            modules = map(self.crossings.outline.codebase.module, self._files(base))
+            asking = [module for module in modules if module is not None and _asks_for_subclasses(base, module)]
+            self._bases[base.place] = any(
+                crossing.has_workers and not any(isinstance(value, Instance) for value in crossing.values)
+                for module in asking
+                for crossing in self._given_datasets(module)
+            )
+        return self._bases[base.place]
 
     def have_one_worker(self, cls: Class) -> bool:
         """Whether the project shows loaders of a dataset class, and none has more than one worker."""
@@ -86,6 +106,11 @@ class Loaders:
         own = [value for value in crossing.values if cls.scope.place in self._classes_of(value)]
         left = [count for dataset in own or crossing.values for count in counts.of(dataset) or ()]
         return all(isinstance(count, Constant) and count.value in (0, 1, None) for count in left)
+
+
+def _asks_for_subclasses(base: Scope, module: Module) -> bool:
+    calls = module.calls.get("issubclass", ())
+    return any(len(call.args) == 2 and last_name(call.args[1]) == base.name for call in calls)
 
 
 def _is_tried_by_test(crossing: Crossing) -> bool:

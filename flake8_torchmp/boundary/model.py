@@ -178,18 +178,19 @@ class Model:
         """What a dataset class itself keeps, though the loaders that the project shows are not given it."""
         for cls in self.datasets.of(module):
             yield from self._given_out(cls, module)
-            if not _defines_inside(cls):
-                continue
             have_workers = self.loaders.have_workers(cls.scope)
+            is_found_by_base = not have_workers and self.loaders.take_any_like(cls)
+            if not _defines_inside(cls) and not is_found_by_base:
+                continue
             if not any(have_workers) if have_workers else self.is_test(module):
                 continue  # whether a test that shows no loader hands it to workers, is seen by running it
-            evaluator = self.evaluator if have_workers else self.outline
+            evaluator = self.evaluator if have_workers or is_found_by_base else self.outline
             place = (cls.node, module, f"the dataset {cls.scope.name}")
             for hanging in Hangings(evaluator).on([Instance(cls, None)], evaluator.frame_of(module.scope)):
                 if not isinstance(hanging.value, Function | Class):
                     continue
                 node = hanging.value.node
-                if not any(item is cls.node for item in ancestors(node)):
+                if not is_found_by_base and not any(item is cls.node for item in ancestors(node)):
                     continue
                 is_default = module.scope_of(node) is cls.scope
                 if is_default and not self._is_left_in_force(node, cls):

@@ -150,6 +150,11 @@ OPENERS: dict[str, Opener] = {
         "pages series",
     ),
     **_rows(
+        "large_image.open large_image.getTileSource large_image.tilesource.open large_image.tilesource.getTileSource",
+        "image file",
+        pickles=True,
+    ),
+    **_rows(
         "pandas.read_csv pandas.read_table pandas.read_json",
         "file",
         asked_by=(("chunksize", None), ("iterator", None)),

@@ -81,16 +81,20 @@ class OwnCopies:
         return any(scope is not None and self.workers.runs(scope) for scope in around)
 
     def phase(self, mutation: Mutation) -> str:
-        """When a change comes; a function that then starts workers itself runs in the parent, whoever calls it."""
+        """When a change comes; a function that then starts workers itself runs in the parent, whoever calls it.
+
+        So it does where a script calls it when it is imported: a child that did so would start workers, too.
+        """
         phase = self.state.phase(mutation.node, mutation.module)
         function = mutation.module.scope_of(mutation.node).enclosing_function()
-        if phase != "unknown" or function is None:
+        if phase not in ("unknown", "import") or function is None:
             return phase
         starts = [
             crossing.call
             for crossing in self.crossings.of(mutation.module)
             if crossing.module is mutation.module
             and crossing.module.scope_of(crossing.call).enclosing_function() is function
+            and (phase == "unknown" or crossing.api.kind != "loader")  # made by an import, it starts nothing yet
         ]
         return "parent" if any(position(call) > position(mutation.node) for call in starts) else phase
 

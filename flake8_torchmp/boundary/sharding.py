@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments, Frame, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import is_endless
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name, mentions, up
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, body_nodes, last_name, mentions, up
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import (
     Class,
@@ -29,16 +28,14 @@ from flake8_torchmp.semantics.values import (
 
 from . import apis, random_sources
 from .beside import beside
+from .dealing import deals_out
+from .handed_out import fillings, handed_out, is_open, iterable, leaves, loops_around, opened, picked, repeats
 from .loaders import Loaders
 from .worker_datasets import asks_for_info
 from .worker_taint import Taint
 from .workers import Workers
 
 DEEPEST = 4
-OF_THE_FIRST = frozenset("iter next enumerate islice sorted reversed list tuple tqdm cycle batched".split())
-"""What goes over its first argument alone."""
-WRAPPERS = OF_THE_FIRST | frozenset("map filter zip chain from_iterable".split())
-ENDLESS = frozenset("range count repeat trange".split())
 STARTING = frozenset("open iter reader DictReader Reader scandir execute File TarFile connect".split())
 
 
@@ -141,23 +138,23 @@ class Sharding:
         ):
             return None  # another subclass may have its part already
         taint = Taint(self, iteration, receiver)
-        handed_out = [
+        remaining = [
             (node, value)
-            for node, value in _handed_out(iteration)
+            for node, value in handed_out(iteration)
             if not taint.covers(node, value) and not self._is_divided_already(node, value, iteration, taint)
         ]
-        if any(isinstance(node, ast.Return) and self._only_steps(value, module) for node, value in handed_out):
+        if any(isinstance(node, ast.Return) and self._only_steps(value, module) for node, value in remaining):
             return None  # nothing goes through it but `next`
-        whole = [node for node, _ in handed_out]
+        whole = [node for node, _ in remaining]
         draws = [node for node in body_nodes(iteration.node) if self._is_draw(node, taint)]
         return iteration, {"whole": _places(whole), "draws": _places(draws)}
 
     def _is_divided_already(self, node: ast.AST, value: ast.expr | None, iteration: Function, taint: Taint) -> bool:
         """`yield from self.source`, where that is a dataset which takes its part itself."""
-        iterables = [_iterable(loop) for loop in _loops_around(node, iteration)]
+        iterables = [iterable(loop) for loop in loops_around(node, iteration)]
         if isinstance(node, ast.YieldFrom | ast.Return) and value is not None:
-            iterables.append(_picked(value, iteration))
-        return any(self._is_foreign(leaf, taint.frame) for leaf in _leaves(iterables))
+            iterables.append(picked(value, iteration))
+        return any(self._is_foreign(leaf, taint.frame) for leaf in leaves(iterables))
 
     def _only_steps(self, node: ast.expr | None, module: Module) -> bool:
         """Whether an expression makes an iterator of the project that has no `__iter__`."""
@@ -202,13 +199,15 @@ class Sharding:
 
     def _find_whole(self, function: Function, receiver: Value | None) -> Function | None:
         taint = Taint(self, function, receiver)
-        for node, value in _handed_out(function):
-            if taint.covers(node, value) or _repeats(value, _loops_around(node, function)):
+        if deals_out(self.evaluator, function, taint.frame):
+            return None
+        for node, value in handed_out(function):
+            if taint.covers(node, value) or repeats(value, loops_around(node, function)):
                 continue
-            iterables = [_iterable(loop) for loop in _loops_around(node, function)]
+            iterables = [iterable(loop) for loop in loops_around(node, function)]
             if isinstance(node, ast.YieldFrom | ast.Return) and value is not None:
-                iterables.append(_picked(value, function))
-            if any(self._is_given_foreign(leaf, taint.frame) for leaf in _leaves(iterables)):
+                iterables.append(picked(value, function))
+            if any(self._is_given_foreign(leaf, taint.frame) for leaf in leaves(iterables)):
                 continue
             inner = self._delegated(iterables, taint)
             if inner is not None:
@@ -225,33 +224,38 @@ class Sharding:
         return all(item.scope is not owner for item in classes.project_classes(self.outline, receiver.cls))
 
     def _delegated(self, iterables: list[ast.expr], taint: Taint) -> Function | None:
-        """A generator of the project that a loop draws from: it answers for itself."""
-        for leaf in _leaves(iterables):
-            for function, receiver in taint.called(leaf):
-                if function.scope.is_generator or function.scope.returns:
-                    found = self.whole(function, receiver)
-                    if found is not None:
-                        return found
-        return None
+        """A generator of the project that a loop draws from: it answers for itself, unless it goes over parts."""
+        found = None
+        for leaf in leaves(iterables):
+            called = [item for item in taint.called(leaf) if _gives(item[0])]
+            answers = [self.whole(*item) for item in called]
+            if answers and not any(answers):
+                return None
+            found = found or next(filter(None, answers), None)
+        return found
 
     def _may_differ(self, node: ast.AST, function: Function, iterables: list[ast.expr], taint: Taint) -> bool:
         """Whether workers may get different things without asking: random ones, or what only one can take."""
-        leaves = list(_leaves(iterables))
-        if any(self._is_foreign(leaf, taint.frame) for leaf in _leaves(_fillings(node, leaves, function))):
+        sources = list(leaves(iterables))
+        if any(self._is_foreign(leaf, taint.frame) for leaf in leaves(fillings(node, sources, function))):
             return True
-        if any(taint.called(leaf) for leaf in leaves):
+        if any(taint.called(leaf) for leaf in sources):
             return True  # answered for itself
-        loops = _loops_around(node, function)
-        is_open = all(_is_open(loop) for loop in loops) and not isinstance(node, ast.Return)
-        if is_open and isinstance(node, ast.Yield) and (self._draws(function, taint.receiver) or _receives(function)):
+        loops = loops_around(node, function)
+        counts_alone = all(map(is_open, loops)) and not isinstance(node, ast.Return)
+        if (
+            counts_alone
+            and isinstance(node, ast.Yield)
+            and (self._draws(function, taint.receiver) or _receives(function))
+        ):
             return True
         if any(is_endless(loop) for loop in loops) and self._draws(function, taint.receiver):
             return True
         if loops and all(is_endless(loop) for loop in loops) and not _opens(function):
             return True  # a device, a socket: what comes next is not the same for everybody
-        if not leaves:
+        if not sources:
             return isinstance(node, ast.Return)
-        return any(self._is_foreign(leaf, taint.frame) for leaf in leaves)
+        return any(self._is_foreign(leaf, taint.frame) for leaf in sources)
 
     def _is_given_foreign(self, leaf: ast.expr, frame: Frame) -> bool:
         """Whether a function is given another dataset to iterate: `self.step(iter(self.source))`."""
@@ -260,7 +264,7 @@ class Sharding:
         inner = self.evaluator.frame_in(frame.module.scope_of(leaf), frame)
         return any(
             isinstance(value, Instance) and self.is_iterable(value.cls)
-            for given in _leaves(leaf.args)
+            for given in leaves(leaf.args)
             if isinstance(given, ast.Attribute | ast.Name)
             for value in self.evaluator.values(given, inner)
         )
@@ -271,7 +275,7 @@ class Sharding:
             return True
         if isinstance(leaf, ast.Attribute) and leaf.attr in random_sources.RECEIVING:
             return True
-        leaf = _opened(leaf, frame.module)
+        leaf = opened(leaf, frame.module)
         inner = self.evaluator.frame_in(frame.module.scope_of(leaf), frame)
         values = self.evaluator.values(leaf, inner)
         if isinstance(leaf, (ast.Call, ast.Subscript, ast.List, ast.Tuple, *COMPREHENSIONS)):
@@ -388,79 +392,6 @@ def _places(nodes: list[ast.AST]) -> str:
     return " ".join(f"{getattr(n, 'lineno', 0)}:{getattr(n, 'col_offset', 0)}:{type(n).__name__}" for n in nodes)
 
 
-def _handed_out(function: Function) -> Iterator[tuple[ast.AST, ast.expr | None]]:
-    """The yields of a generator, or what another function returns."""
-    if not function.scope.is_generator:
-        for statement in function.scope.returns:
-            if not isinstance(statement.value, ast.Constant | None.__class__):
-                yield statement, statement.value
-        return
-    for node in body_nodes(function.node, nested=False):
-        if isinstance(node, ast.Yield | ast.YieldFrom):
-            yield node, node.value
-
-
-def _loops_around(node: ast.AST, function: Function) -> list[Any]:
-    loops: list[Any] = []
-    for item in ancestors(node):
-        if item is function.node:
-            break
-        if isinstance(item, ast.For | ast.AsyncFor | ast.While):
-            loops.append(item)
-    return loops
-
-
-def _picked(value: ast.expr, function: Function) -> ast.expr:
-    """`self.rows[i]` of a `__next__` that says `row = self.rows[i]` and returns the row."""
-    bound = function.scope.bindings.get(value.id, ()) if isinstance(value, ast.Name) else ()
-    if function.scope.name != "__next__" or len(bound) != 1 or bound[0].kind != "assign":
-        return value
-    return bound[0].value if isinstance(bound[0].value, ast.Subscript) else value
-
-
-def _fillings(node: ast.AST, leaves: list[ast.expr], function: Function) -> list[ast.expr]:
-    """What the loops go over in which the containers are filled that a yield hands out of: the rest of a buffer."""
-    given = [getattr(node, "value", None), *leaves]
-    names = {part.id for item in given if item is not None for part in ast.walk(item) if isinstance(part, ast.Name)}
-    found: list[ast.expr] = []
-    for name in names:
-        assigned = [b.value for b in function.scope.bindings.get(name, ()) if b.kind == "assign"]
-        found += [v for v in assigned if isinstance(v, ast.Call) and last_name(v.func) in WRAPPERS]
-        for change in function.scope.module.changes.get(name, ()):
-            if function.scope.module.scope_of(change.node) is function.scope:
-                found += [_iterable(loop) for loop in _loops_around(change.node, function) if isinstance(loop, ast.For)]
-                taken = ast.walk(change.value) if change.value is not None else ()
-                found += [part for part in taken if isinstance(part, ast.Call) and last_name(part.func) == "next"]
-    return found
-
-
-def _iterable(loop: Any) -> ast.expr:
-    return loop.test if isinstance(loop, ast.While) else loop.iter
-
-
-def _is_open(loop: Any) -> bool:
-    """A loop that counts at most: what it yields does not come from what it loops over."""
-    if isinstance(loop, ast.While):
-        return True
-    if not isinstance(loop.iter, ast.Call) or last_name(loop.iter.func) not in ENDLESS:
-        return False
-    names = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
-    read = (n for part in loop.body for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
-    return not any(name.id in names for name in read)
-
-
-def _repeats(value: ast.expr | None, loops: list[Any]) -> bool:
-    """Whether loops that only count hand out one and the same object, of which nobody needs a part."""
-    if not loops or not all(map(_is_open, loops)) or not isinstance(value, ast.Name | ast.Attribute):
-        return False
-    inside = [part for statement in loops[-1].body for part in ast.walk(statement)]
-    return bool(dotted(value)) and not any(
-        isinstance(part, ast.Call | ast.NamedExpr)
-        or (isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Store))
-        for part in inside
-    )
-
-
 def _opens(function: Function) -> bool:
     """Whether a function begins to read something itself, so that each worker begins at the start."""
     return any(isinstance(n, ast.Call) and last_name(n.func) in STARTING for n in body_nodes(function.node))
@@ -477,35 +408,15 @@ def _receives(function: Function) -> bool:
     )
 
 
-def _leaves(iterables: list[ast.expr]) -> Iterator[ast.expr]:
-    """What is looped over in the end: `x` of `enumerate(map(f, x))`."""
-    for node in iterables:
-        if isinstance(node, ast.Call) and last_name(node.func) in WRAPPERS and node.args:
-            given = node.args[1:] if last_name(node.func) in ("map", "filter") else node.args
-            yield from _leaves(given[:1] if last_name(node.func) in OF_THE_FIRST else given)
-        elif isinstance(node, COMPREHENSIONS):
-            yield from _leaves([generator.iter for generator in node.generators])
-        elif isinstance(node, ast.Starred):
-            yield from _leaves([node.value])
-        elif isinstance(node, ast.Call) and last_name(node.func) == "__next__" and not node.args:
-            assert isinstance(node.func, ast.Attribute)
-            yield node.func.value
-        elif not isinstance(node, ast.Constant | ast.Compare | ast.BoolOp | ast.NamedExpr | ast.UnaryOp):
-            yield node
-
-
-def _opened(node: ast.expr, module: Module) -> ast.expr:
-    """`path.open()` of `lines`, after `with path.open() as lines:`."""
-    bound = module.scope_of(node).bindings.get(node.id, ()) if isinstance(node, ast.Name) else ()
-    values = [binding.value if binding.kind in ("assign", "with") else None for binding in bound]
-    calls = [value for value in values if isinstance(value, ast.Call) and last_name(value.func) == "open"]
-    return calls[0] if calls and len(calls) == len(values) else node
-
-
 def _is_unseen(value: Value) -> bool:
     if isinstance(value, Result | Collection | Constant | External | ModuleValue):
         return False
     return not isinstance(value, Member) or not isinstance(value.owner, Result | Instance | External)
+
+
+def _gives(function: Function) -> bool:
+    """Whether something comes of calling a function, be it what a subclass has in its place."""
+    return function.scope.is_generator or bool(function.scope.returns) or _is_left_open(function)
 
 
 def _is_left_open(function: Function) -> bool:

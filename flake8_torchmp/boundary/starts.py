@@ -11,10 +11,11 @@ from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions, facts
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, children
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, children, up
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import (
     Class,
+    Collection,
     External,
     Function,
     Instance,
@@ -193,7 +194,10 @@ class Starts:
             branches = (expression.body, expression.orelse)
             taken = [part for part in branches if not is_guarded(self.evaluator, part, frame.module, frame)]
             return next((start for part in taken if (start := self._iterates(part, frame, depth))), None)
-        for value in self.evaluator.values(expression, frame):
+        values = self.evaluator.values(expression, frame)
+        if isinstance(up(expression), ast.Assign) and any(isinstance(value, Collection) for value in values):
+            return None  # `train, test = loaders`: the list is taken apart, not the loader that it may be instead
+        for value in values:
             loader = self.iterations.loader_in(value)
             if loader is not None:
                 return self._loader_start(loader, expression, frame)

@@ -32,6 +32,7 @@ from flake8_torchmp.semantics.values import (
 )
 
 from .apis import PRIMITIVES
+from .code_values import is_logger, makes_code
 from .global_names import Global, GlobalNames
 from .guards import is_guarded, runs_nowhere
 from .methods import mp_name
@@ -41,8 +42,6 @@ from .tallies import COLLECTING, counts_on, is_tally, is_told
 
 if TYPE_CHECKING:
     from .workers import WorkerFunction, Workers
-
-CODE_MAKERS = frozenset("getLogger get_logger compile TypeVar ParamSpec namedtuple NamedTuple NewType Struct".split())
 
 
 POURING = frozenset("merge_from_file merge_from_list merge_from_other_cfg merge_with load_state_dict".split())
@@ -92,9 +91,9 @@ class State:
     def is_variable(self, variable: Global) -> bool:
         """Whether it holds data: no function, class, module or import, nothing that is code rather than state."""
         return all(
-            b.kind in ("assign", "unpack", "augmented", "for", "with", "walrus") and not _is_code(b.value)
+            b.kind in ("assign", "unpack", "augmented", "for", "with", "walrus") and not makes_code(b.value)
             for b in variable.bindings
-        )
+        ) and not is_logger(self.evaluator, self.names.values(variable))
 
     def is_kept_by_definition(self, read: ast.AST, variable: Global) -> bool:
         """Whether a read is of data that a class, or a function, itself keeps: `Config.size`."""
@@ -109,7 +108,7 @@ class State:
                 for change in module.changes.get(variable.name, ())
             )
         own = variable.module.scopes[bindings[0].node].bindings.get(holder.attr, ())
-        is_data = bool(own) and all(b.kind == "assign" and b.value is not None and not _is_code(b.value) for b in own)
+        is_data = bool(own) and all(b.kind == "assign" and b.value is not None and not makes_code(b.value) for b in own)
         return is_data and self._may_be_set(variable, holder.attr)
 
     def _may_be_set(self, variable: Global, attribute: str) -> bool:
@@ -507,8 +506,3 @@ def _compared(call: ast.Call, module: Module) -> Iterator[ast.AST]:
                 break
             if isinstance(outer, ast.stmt):
                 break
-
-
-def _is_code(value: ast.expr | None) -> bool:
-    """A logger, a compiled pattern, a type: the same in each process, and not changed."""
-    return isinstance(value, ast.Call) and last_name(value.func) in CODE_MAKERS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, takewhile
 from typing import NamedTuple
 
@@ -81,7 +81,9 @@ class Streams:
                 if value is None or not self._is_made_once(value, worker, user):
                     continue
                 name = last_name(used) or kept_as(value.arguments.call).rpartition(".")[2]
-                if self._is_reseeded(name, scope.module, user) or self._is_reseeded_at_start(name, user):
+                if self._is_reseeded(name, scope.module, user, _parents(worker)):
+                    continue
+                if self._is_reseeded_at_start(name, user):
                     continue
                 if self._is_for_order(worker) and not self._is_noise_in_part(node, worker):
                     continue
@@ -220,14 +222,14 @@ class Streams:
         if function is None:
             is_seeded = bool(value.arguments.positional or value.arguments.keywords) or "manual_seed" in value.name
             return is_seeded or "torch" in value.name or "fork" in worker.methods
-        return not self._runs(call, module, user)
+        return not self._runs(call, module, user, _parents(worker))
 
-    def _is_reseeded(self, name: str, home: Module, user: Module) -> bool:
+    def _is_reseeded(self, name: str, home: Module, user: Module, besides: Sequence[str] = ()) -> bool:
         """Whether worker code makes a generator of that name anew, or seeds it, in a module or one that uses it."""
         codebase = self.outline.codebase
         modules = map(codebase.module, codebase.mentioning(name, home.path))
         return any(
-            self._runs(node, module, user)
+            self._runs(node, module, user, besides)
             for module in modules
             if module is not None
             for node in _reseedings(name, module)
@@ -242,12 +244,13 @@ class Streams:
             for node in _reseedings(name, scope.module)
         )
 
-    def _runs(self, node: ast.AST, module: Module, user: Module) -> bool:
+    def _runs(self, node: ast.AST, module: Module, user: Module, besides: Sequence[str] = ()) -> bool:
         """Whether a place is in worker code, by what the user of a generator brings to workers or by anything else."""
         function: Scope | None = module.scope_of(node).enclosing_function()
         if function is None:
             return False
-        return any(function is other.scope for other in self.workers.of(user)) or self.workers.runs(function)
+        kinds = {other.kind for other in self.workers.of(user) if other.scope is function}
+        return not (kinds | self.workers.kinds_of(function)).issubset(besides)
 
     def _is_for_order(self, worker: WorkerFunction) -> bool:
         """An order that all workers agree on, of which each takes its part."""
@@ -405,6 +408,11 @@ def _maps_part(call: ast.Call, function: ast.AST, taint: Taint) -> bool:
     """`map(self.add_noise, mine)`"""
     rest = call.args[1:] if last_name(call.func) == "map" and call.args[:1] == [function] else []
     return any(map(taint.depends, rest))
+
+
+def _parents(worker: WorkerFunction) -> tuple[str, ...]:
+    """The kinds of worker code that may be a parent of such workers: a rank that makes a loader."""
+    return () if worker.kind in TARGETS else RANKS
 
 
 def _made(value: Value) -> Result | None:

@@ -164,10 +164,10 @@ class Workers:
 
     def runs(self, scope: Scope, kind: str = "") -> bool:
         """Whether a function runs in workers, or in those of a kind."""
-        kinds = self._kinds_of(scope)
+        kinds = self.kinds_of(scope)
         return kind in kinds if kind else bool(kinds)
 
-    def _kinds_of(self, scope: Scope) -> frozenset[str]:
+    def kinds_of(self, scope: Scope) -> frozenset[str]:
         """The kinds of worker code that a function is, by what the modules do which can bring it to workers."""
         known = self._kinds.get(scope.place)
         if known is None:
@@ -213,7 +213,7 @@ class Workers:
         """Whether a place is in sampling or collating code, which the parent runs too, not in what prepares workers."""
         function = module.scope_of(node).enclosing_function()
         while function is not None:
-            kinds = self._kinds_of(function)
+            kinds = self.kinds_of(function)
             if kinds:
                 return bool(kinds & {"dataset", "collate"})
             owner = function.parent

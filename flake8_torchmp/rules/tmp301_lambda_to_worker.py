@@ -61,7 +61,8 @@ if __name__ == "__main__":
 ## What it does not see
 - What a test writes and hands to code of other files: whether that makes workers of it is seen by running the test.
 - Lambdas that reach a worker by a way that the source does not show: through `setattr` with a computed name, a
-  configuration file, a registry that is asked by name, a class of an installed package that keeps its argument.
+  configuration file, a registry that is asked by name, a class of an installed package that keeps its argument. A
+  dataset class that is looked for among those of a module, by `issubclass`, is followed.
 - A lambda that is replaced on the object before the workers start: the rule knows which values an attribute gets, not
   when, and may report one that has gone by then.
 - Whether a serializer that knows lambdas is at work: what multiprocess, pathos, joblib, ray or dask are given is not

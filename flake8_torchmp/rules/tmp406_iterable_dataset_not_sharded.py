@@ -62,7 +62,7 @@ if __name__ == "__main__":
   may well know of workers.
 - Purely random streams and endless ones in random order are not reported: nothing is yielded twice there, as long as
   the workers' seeds differ (TMP404, TMP405).
-- What several workers take from one queue or broker is divided by that.
+- What several workers take from one queue or broker, or by a number that they share and raise, is divided by that.
 - Whether the parts fit together: a wrong stride or an overlap.
 - Loaders that are known to have no or one worker do not count; a count that cannot be seen does.
 - Datasets of test modules count where a loader with workers is seen to get them.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from . import attributes, classes, command_line
 from .calls import Arguments, Frame
+from .given_attributes import has_been_given
 from .iteration import column_of, element, entered
 from .nodes import dotted, position, statement_of, up
 from .received import receiver
@@ -188,6 +189,11 @@ def _getattr(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
     for label in evaluator.of(name):
         if isinstance(label, Constant) and isinstance(label.value, str):
             for value in evaluator.of(base):
+                function = value.function if isinstance(value, Method) else value
+                default = arguments.get(2)
+                if default and isinstance(function, Function) and not has_been_given(function, label.value):
+                    yield from evaluator.of(default)
+                    continue
                 yield from evaluator.member(value, label.value, base.node, arguments.frame)
                 if isinstance(value, Unknown | Result | Member):
                     yield from command_line.left_out(evaluator, arguments.call, arguments.frame)

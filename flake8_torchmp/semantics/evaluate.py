@@ -290,8 +290,8 @@ class Evaluator(Answers):
                     and value.kind in ("tuple", "list")
                 ):
                     found += (along(inner, value) for inner in self.of(value.entries[index].source))
-                elif isinstance(value, Collection) and isinstance(value.node, ast.ListComp | ast.GeneratorExp):
-                    found += (along(inner, value) for inner in self.of(value.entries[0].source))
+                elif isinstance(value, Collection) and (sources := iteration.at_any_place(self, value)):
+                    found += (along(inner, value) for source in sources for inner in self.of(source))
                 elif isinstance(value, Result) and value.name.removesuffix("()") in iteration.ITERATORS:
                     found += iteration.iterated(self, value)
                 elif isinstance(value, Result):
@@ -343,7 +343,7 @@ class Evaluator(Answers):
                 yield UNKNOWN
         elif isinstance(callee, External | Member):
             yield from builtin.result(self, callee, arguments)
-        elif isinstance(callee, Result) and callee.name in records.RECORD_MAKERS:
+        elif records.is_made_class(callee):
             yield Result(callee, arguments)
         elif isinstance(callee, Result) and callee.name in builtin.CACHES and arguments.positional:
             yield from (builtin.cached(value, callee, arguments) for value in self.of(arguments.positional[0]))

@@ -24,6 +24,8 @@ class Extent(NamedTuple):
     """Folders below the root in which modules are looked for first."""
     libraries: frozenset[str] = frozenset()
     """Top-level names that are never looked for in odd corners of the project."""
+    popular: frozenset[str] = frozenset()
+    """Names of libraries that projects use for modules of their own as well."""
     buffers: Mapping[str, bytes] = MappingProxyType({})
     """What some files hold, whatever lies on the disk."""
 

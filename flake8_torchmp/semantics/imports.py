@@ -31,6 +31,7 @@ class Imports(Files):
         super().__init__(extent)
         self.source_roots = tuple(os.path.join(extent.root, folder) for folder in extent.source_roots)
         self.libraries = extent.libraries | sys.stdlib_module_names
+        self.popular = extent.popular
         self._found: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._imports: dict[str, tuple[str, ...]] = {}
         self._imports_at_once: dict[str, tuple[str, ...]] = {}
@@ -84,8 +85,15 @@ class Imports(Files):
             for name in ("src", "lib", "python"):
                 yield os.path.join(inner, name)
         homes = self._tops.get(top, ())
-        if len(homes) == 1 and not is_foreign:
-            yield homes[0]
+        if len(homes) != 1 or is_foreign or (top in self.popular and self._is_part_of_package(homes[0], folder)):
+            return
+        yield homes[0]
+
+    def _is_part_of_package(self, home: str, folder: str) -> bool:
+        """Whether a module there is its package's alone: no file beside the importer changes where Python looks."""
+        if not self.contains(os.path.join(home, "__init__.py")):
+            return False
+        return not any(b"sys.path" in self.data(path) for path in self.files if os.path.dirname(path) == folder)
 
     def _at(self, folder: str, name: str) -> tuple[str, str] | None:
         base = os.path.join(folder, *name.split("."))

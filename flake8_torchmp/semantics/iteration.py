@@ -118,3 +118,11 @@ def _unknown(source: Source) -> Source:
     if key not in memo:
         memo[key] = ast.copy_location(ast.Await(source.node), source.node)
     return Source(memo[key], source.frame)
+
+
+def at_any_place(evaluator: Evaluator, value: Collection) -> list[Source]:
+    """What may be anywhere in a sequence that a comprehension makes, or a loop fills: `loaders.append(make(size))`."""
+    if isinstance(value.node, ast.ListComp | ast.GeneratorExp):
+        return [value.entries[0].source]
+    is_filled_later = value.kind == "list" and not value.entries
+    return [source for _, source in evaluator.items(value)] if is_filled_later else []

@@ -17,7 +17,12 @@ RECORDS = frozenset(
 
 def is_record(value: Value) -> bool:
     """An object of a class that a call made: `Job(2)` after `Job = namedtuple("Job", "size")`."""
-    return isinstance(value, Result) and isinstance(value.callee, Result) and value.callee.name in RECORD_MAKERS
+    return isinstance(value, Result) and is_made_class(value.callee)
+
+
+def is_made_class(value: Value) -> bool:
+    """A class that a call made, itself: `type(name, (Net,), {})`."""
+    return isinstance(value, Result) and value.name in RECORD_MAKERS
 
 
 def is_namespace(value: Result) -> bool:
