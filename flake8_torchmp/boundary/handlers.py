@@ -90,6 +90,7 @@ def _is_thought_of(handler: ast.ExceptHandler, around: ast.Try, scope: Scope) ->
         courtesies.is_usual(handler, around)
         or (isinstance(handler.body[-1], ast.Continue) and all(map(courtesies.only_draws, around.body)))
         or courtesies.only_reports(around.body, handler.body)
+        or courtesies.notes_what_is_a_number(around.body, handler.body, scope)
         or courtesies.gives_what_was_asked_for(handler.body, around.body, scope)
         or courtesies.is_done_again(handler.body, around.body)
         or courtesies.is_tried_otherwise(around)
