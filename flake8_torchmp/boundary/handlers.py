@@ -9,7 +9,18 @@ from typing import TypeGuard
 
 from flake8_torchmp.semantics.calls import receiver_name
 from flake8_torchmp.semantics.flow import block_of
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, is_none, last_name, root_name, up
+from flake8_torchmp.semantics.nodes import (
+    FUNCTIONS,
+    ancestors,
+    body_nodes,
+    dotted,
+    is_none,
+    last_name,
+    position,
+    root_name,
+    statement_of,
+    up,
+)
 from flake8_torchmp.semantics.scopes import Scope
 
 from . import courtesies
@@ -70,6 +81,13 @@ def swallowing(scope: Scope, is_near: bool, prepares: bool) -> Iterator[ast.AST]
                 continue
             if hides_data(node.body, (), scope, receivers, is_near):
                 yield from broad
+
+
+def is_told_before(node: ast.AST) -> bool:
+    """Whether what stands right before something in its block tells why: `logger.error(text); sys.exit(1)`."""
+    place = statement_of(node)
+    told = (statement.value for statement in block_of(place) if isinstance(statement, ast.Expr))
+    return any(isinstance(call, ast.Call) and position(call) < position(place) and _tells(call) for call in told)
 
 
 def _hides(handler: ast.ExceptHandler, around: ast.Try, scope: Scope, is_near: bool, prepares: bool) -> bool:
