@@ -376,10 +376,12 @@ class State:
         return False
 
     def is_changed_by_read(self, node: ast.expr, module: Module) -> bool:
-        """Whether a read is only the first half of a change: `X` of `X.append(1)` or `METER.note(loss)`."""
+        """Whether a read is only the first half of a change: `X` of `X.append(1)`, `X.a = 1` or `METER.note(loss)`."""
         holder = up(node)
         if not isinstance(holder, ast.Attribute):
             return False
+        if isinstance(holder.ctx, ast.Store) and not isinstance(up(holder), ast.AugAssign):
+            return True
         if isinstance(method := up(holder), ast.Attribute) and method.attr in MUTATORS:
             return isinstance(call := up(method), ast.Call) and call.func is method  # `Timer.times.setdefault(…)`
         if not isinstance(up(holder), ast.Call):
