@@ -15,6 +15,7 @@ from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, chi
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import (
     Class,
+    Collection,
     External,
     Function,
     Instance,
@@ -156,10 +157,16 @@ class Starts:
         if isinstance(node, WITHS):
             return self._entering(node, frame, depth)
         for expression in iterated(node):
+            if isinstance(node, ast.Assign) and self._may_be_several(expression, frame):
+                continue  # `train, val = loaders(args)` takes the list apart that it may also be
             start = self._iterates(expression, frame, depth)
             if start is not None:
                 return start
         return None
+
+    def _may_be_several(self, expression: ast.expr, frame: Frame) -> bool:
+        values = self.evaluator.values(expression, frame) if isinstance(expression, ast.Call) else ()
+        return any(isinstance(value, Collection) for value in values)
 
     def _entering(self, node: ast.With | ast.AsyncWith, frame: Frame, depth: int) -> Start | None:
         """The start in an `__enter__` of the project, or of a manager."""

@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from . import attributes, classes, command_line
+from . import attributes, classes, command_line, function_attributes
 from .calls import Arguments, Frame
 from .iteration import column_of, element, entered
 from .nodes import dotted, position, statement_of, up
@@ -188,6 +188,15 @@ def _getattr(evaluator: Evaluator, arguments: Arguments) -> Iterator[Value]:
     for label in evaluator.of(name):
         if isinstance(label, Constant) and isinstance(label.value, str):
             for value in evaluator.of(base):
+                default = arguments.get(2)
+                function = value.function if isinstance(value, Method) else value
+                if (
+                    default is not None
+                    and isinstance(function, Function)
+                    and function_attributes.is_without(evaluator, function, label.value)
+                ):
+                    yield from evaluator.of(default)
+                    continue
                 yield from evaluator.member(value, label.value, base.node, arguments.frame)
                 if isinstance(value, Unknown | Result | Member):
                     yield from command_line.left_out(evaluator, arguments.call, arguments.frame)

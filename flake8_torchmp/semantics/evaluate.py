@@ -292,6 +292,8 @@ class Evaluator(Answers):
                     found += (along(inner, value) for inner in self.of(value.entries[index].source))
                 elif isinstance(value, Collection) and isinstance(value.node, ast.ListComp | ast.GeneratorExp):
                     found += (along(inner, value) for inner in self.of(value.entries[0].source))
+                elif (source := iteration.only_added(value)) is not None:
+                    found += (along(inner, value) for inner in self.of(source))
                 elif isinstance(value, Result) and value.name.removesuffix("()") in iteration.ITERATORS:
                     found += iteration.iterated(self, value)
                 elif isinstance(value, Result):

@@ -66,6 +66,14 @@ def iterated(evaluator: Evaluator, value: Result) -> Iterator[Value]:
         yield UNKNOWN
 
 
+def only_added(value: Value) -> Source | None:
+    """What each element of a list is that a loop fills: `for part in parts: loaders.append(DataLoader(part))`."""
+    if not isinstance(value, Collection) or value.kind != "list" or value.entries:
+        return None
+    added = value.added_items()
+    return added[0].source if len(added) == 1 and added[0].kind == "element" else None
+
+
 def entered(evaluator: Evaluator, value: Value) -> tuple[Value, ...]:
     """What `with value as x` binds."""
     if isinstance(value, Result) and isinstance(value.callee, Function | Method):
