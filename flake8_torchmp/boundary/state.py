@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 CODE_MAKERS = frozenset("getLogger get_logger compile TypeVar ParamSpec namedtuple NamedTuple NewType Struct".split())
 
 
+LOGGERS = frozenset(("logging.Logger", "logging.LoggerAdapter", "logging.RootLogger"))
 POURING = frozenset("merge_from_file merge_from_list merge_from_other_cfg merge_with load_state_dict".split())
 """Methods by which a whole configuration or state is set anew."""
 
@@ -95,7 +96,11 @@ class State:
         return all(
             b.kind in ("assign", "unpack", "augmented", "for", "with", "walrus") and not _is_code(b.value)
             for b in variable.bindings
-        )
+        ) and not any(map(self._is_logger, self.names.values(variable)))
+
+    def _is_logger(self, value: Value) -> bool:
+        """Whether a value is a logger of a class of the project: each process logs by its own."""
+        return isinstance(value, Instance) and not LOGGERS.isdisjoint(classes.library_bases(self.evaluator, value.cls))
 
     def is_kept_by_definition(self, read: ast.AST, variable: Global) -> bool:
         """Whether a read is of data that a class, or a function, itself keeps: `Config.size`."""
