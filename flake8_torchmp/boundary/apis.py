@@ -215,6 +215,8 @@ NOT_HOLDERS = frozenset(
     "baselines.common.vec_env.CloudpickleWrapper baselines.common.vec_env.vec_env.CloudpickleWrapper".split()
 )
 """And what copies it, or pickles it by a serializer that knows lambdas."""
+READING_OUT = re.compile(r"torch\.optim\.(?!lr_scheduler|swa_utils)")
+"""Classes that make lists of the iterators they are given: an optimizer of `filter(…, model.parameters())`."""
 COPYING = ("pandas.",)
 """Libraries whose objects copy what is assigned to their attributes and elements: a column made by `map` is a list."""
 PIPELINES = ("webdataset.", "torchdata.", "torch.utils.data.datapipes.", "torch.utils.data.IterDataPipe")

@@ -19,6 +19,8 @@ FEWEST_WORDS = 4
 _DRAWING = frozenset("choice choices sample".split())
 _FILES = frozenset("exists isfile isdir islink lexists is_file is_dir basename dirname join split splitext".split())
 _NOTING = frozenset(("append", "add"))
+_CONVERTING = frozenset("int float complex Decimal Fraction literal_eval fromisoformat strptime".split())
+_TRIMMING = frozenset("str strip lstrip rstrip lower upper removeprefix removesuffix replace sub item".split())
 
 
 def only_looks(body: Sequence[ast.stmt]) -> bool:
@@ -115,6 +117,24 @@ def only_notes(statement: ast.stmt) -> bool:
     nested = [part for part in ast.walk(statement) if isinstance(part, ast.Subscript | ast.Assign)]
     names = {last_name(call.func) for call in calls}
     return bool(names & _NOTING) and names <= _FILES | _NOTING and not nested
+
+
+def notes_what_is_a_number(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope) -> bool:
+    """`scalars[name] = float(value)`, where anything that is no number is left out."""
+    if not all(isinstance(statement, ast.Pass | ast.Continue) for statement in handled):
+        return False
+    names = {last_name(part.func) for statement in body for part in ast.walk(statement) if isinstance(part, ast.Call)}
+    if not names & _CONVERTING or not names <= _CONVERTING | _TRIMMING | _NOTING:
+        return False
+    *_, last = body
+    is_noted = isinstance(last, ast.Expr) or (
+        isinstance(last, ast.Assign) and all(isinstance(target, ast.Subscript) for target in last.targets)
+    )
+    return is_noted and not any(
+        isinstance(target, ast.Name) and _is_read_after(target.id, [last], scope)
+        for statement in body[:-1]
+        for target in getattr(statement, "targets", ())
+    )
 
 
 def only_draws(statement: ast.stmt) -> bool:

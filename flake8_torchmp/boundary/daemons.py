@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.values import Class, Constant, Instance, Result, Source, Value
+from flake8_torchmp.semantics.nodes import last_name
+from flake8_torchmp.semantics.values import Class, Constant, External, Instance, Result, Source, Value
 
 from . import apis
 from .crossings import Crossing
@@ -28,10 +29,12 @@ class Daemons:
     def of_crossing(self, crossing: Crossing) -> bool:
         """Whether the worker that a crossing leads to is daemonic."""
         kind = crossing.api.kind
-        if kind in ("loader", "pool"):
+        if kind == "loader":
             return True
+        if kind == "pool":
+            return not self._are_pools_changed(crossing.module)
         if kind == "task":
-            return crossing.api in apis.POOL_TASKS.values()
+            return crossing.api in apis.POOL_TASKS.values() and not self._are_pools_changed(crossing.module)
         if kind == "executor":
             return False
         if kind == "process" and crossing.parameter.role == "object":
@@ -67,6 +70,19 @@ class Daemons:
             for target in _set_to_daemon(module)
             for value in self.evaluator.values(target, self.evaluator.frame_at(target, module))
         )
+
+    def _are_pools_changed(self, module: Module) -> bool:
+        """Whether a module sets attributes of the class Pool itself: how its workers are made is unknown then."""
+        key = ("pools are changed",)
+        if key not in module.memo:
+            module.memo[key] = any(
+                isinstance(value, External) and value.name == "multiprocessing.pool.Pool"
+                for changes in module.changes.values()
+                for change in changes
+                if change.kind == "attribute" and last_name(change.target) in module.names_of("Pool")
+                for value in self.evaluator.values(change.target, self.evaluator.frame_at(change.target, module))
+            )
+        return bool(module.memo[key])
 
     def _is_true(self, source: Source | None) -> bool:
         return source is not None and all(_is_true_value(value) for value in self.evaluator.of(source))

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import reaching
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import is_none, last_name, up
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import Class
+from flake8_torchmp.semantics.values import Class, Function
 
 from . import apis
 from .guards import is_guarded
@@ -54,7 +55,54 @@ class Datasets:
         have_workers = self.loaders.have_workers(cls.scope)
         if have_workers:
             return not any(have_workers)
-        return _stays_inside(cls) if cls.is_local else self._stays_with_its_holders(cls)
+        if cls.is_local:
+            return _stays_inside(cls)
+        return self._stays_with_its_holders(cls) or self._is_read_out_by_its_script(cls)
+
+    def _is_read_out_by_its_script(self, cls: Class) -> bool:
+        """Whether its own file alone makes objects of a class, and only has functions go through them."""
+        module, codebase = cls.scope.module, self.outline.codebase
+        loads = list(codebase.loads(cls.scope.name, codebase.mentions.of(cls.scope)))
+        own = list(module.loads(cls.scope.name))
+        made = [up(load) for load in own]
+        return (
+            bool(made)
+            and len(loads) == len(own)
+            and all(
+                isinstance(call, ast.Call) and call.func is load and self._is_read_out(call, module)
+                for load, call in zip(own, made, strict=True)
+            )
+        )
+
+    def _is_read_out(self, made: ast.Call, module: Module) -> bool:
+        """Whether a function gives a name to what a call makes, and only works with that or has others do so."""
+        holder: Any = up(made)
+        target = holder.targets[0] if isinstance(holder, ast.Assign) and len(holder.targets) == 1 else None
+        scope = module.scope_of(made).enclosing_function()
+        if scope is None or not isinstance(target, ast.Name) or len(scope.bindings[target.id]) > 1:
+            return False
+        return self._only_goes_through(target.id, scope)
+
+    def _only_goes_through(self, name: str, scope: Scope, depth: int = 2) -> bool:
+        module = scope.module
+        loads = [load for load in module.loads(name) if module.scope_of(load).enclosing_function() is scope]
+        return all(_only_works_with(load) or self._is_given_to_such(load, module, depth) for load in loads)
+
+    def _is_given_to_such(self, load: ast.expr, module: Module, depth: int) -> bool:
+        """Whether a function of the project gets something, and only goes through it."""
+        call: Any = up(load)
+        if not isinstance(call, ast.Call) or load not in call.args or not depth:
+            return False
+        if last_name(call.func) in _CONSUMING:
+            return True
+        callees = self.outline.values(call.func, self.outline.frame_at(call, module))
+        place = call.args.index(load)
+        functions = [callee.scope for callee in callees if isinstance(callee, Function)]
+        names = [list(parameters(function.node))[place : place + 1] for function in functions]  # type: ignore[arg-type]
+        return len(functions) == len(callees) > 0 and all(
+            self._only_goes_through(name[0], function, depth - 1) if name else False
+            for function, name in zip(functions, names, strict=True)
+        )
 
     def _stays_with_its_holders(self, cls: Class) -> bool:
         """Whether the project keeps each object of a class as an attribute, and never hands that to anybody."""
@@ -77,6 +125,7 @@ class Datasets:
         )
 
 
+_CONSUMING = frozenset(name.rpartition(".")[2] for name in apis.CONSUMERS)
 LOOKING = frozenset("len str repr list iter next enumerate isinstance type print sorted zip range".split())
 """Functions that keep nothing of what they are given."""
 

@@ -24,7 +24,8 @@ Block = Sequence[ast.stmt]
 def leaves_nothing_over(evaluator: Evaluator, block: Block, frame: Frame, leaves: Callable[[Block], bool]) -> bool:
     """Whether a block is left for each value that the project shows for the variable which its tests ask for.
 
-    Where an object was made with a value that cannot be seen, its author is believed, if several values are tested.
+    Where an object was made with a value that cannot be seen, its author is believed, if several values are tested, or
+    whether there is one at all: `if self.transform:`.
     """
     last = block[-1]
     if isinstance(last, ast.For) and isinstance(last.target, ast.Name) and not last.orelse:
@@ -43,7 +44,8 @@ def leaves_nothing_over(evaluator: Evaluator, block: Block, frame: Frame, leaves
         is_chosen_by_maker = bool(receiver) and (
             name.startswith(f"{receiver}.") or (use is not None and _is_looped(use, last, receiver))
         )
-        if (seen and len(known) == len(seen)) or (is_chosen_by_maker and (known or len(asked) > 1)):
+        is_believed = known or len(asked) > 1 or any(dotted(test) == name for test in asked)
+        if (seen and len(known) == len(seen)) or (is_chosen_by_maker and is_believed):
             return True
     return False
 

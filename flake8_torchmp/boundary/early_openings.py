@@ -11,9 +11,10 @@ from flake8_torchmp.semantics.nodes import position
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Class
 
+from .construction import CONSTRUCTION
 from .crossings import Crossings
 from .global_names import Global
-from .lifetimes import CONSTRUCTION, asks_in_which_process
+from .lifetimes import asks_in_which_process
 from .openers import Handle, Openers, is_open
 from .state import State
 from .workers import WorkerFunction, Workers

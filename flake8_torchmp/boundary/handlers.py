@@ -9,7 +9,18 @@ from typing import TypeGuard
 
 from flake8_torchmp.semantics.calls import receiver_name
 from flake8_torchmp.semantics.flow import block_of
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, dotted, is_none, last_name, root_name, up
+from flake8_torchmp.semantics.nodes import (
+    FUNCTIONS,
+    ancestors,
+    body_nodes,
+    dotted,
+    is_none,
+    last_name,
+    position,
+    root_name,
+    statement_of,
+    up,
+)
 from flake8_torchmp.semantics.scopes import Scope
 
 from . import courtesies
@@ -72,6 +83,13 @@ def swallowing(scope: Scope, is_near: bool, prepares: bool) -> Iterator[ast.AST]
                 yield from broad
 
 
+def is_told_before(node: ast.AST) -> bool:
+    """Whether what stands right before something in its block tells why: `logger.error(text); sys.exit(1)`."""
+    place = statement_of(node)
+    told = (statement.value for statement in block_of(place) if isinstance(statement, ast.Expr))
+    return any(isinstance(call, ast.Call) and position(call) < position(place) and _tells(call) for call in told)
+
+
 def _hides(handler: ast.ExceptHandler, around: ast.Try, scope: Scope, is_near: bool, prepares: bool) -> bool:
     blocks = around.body, handler.body
     receivers = _receivers(scope)
@@ -91,6 +109,7 @@ def _is_thought_of(handler: ast.ExceptHandler, around: ast.Try, scope: Scope) ->
         or (isinstance(handler.body[-1], ast.Continue) and all(map(courtesies.only_draws, around.body)))
         or courtesies.only_looks(around.body)
         or courtesies.only_reports(around.body, handler.body)
+        or courtesies.notes_what_is_a_number(around.body, handler.body, scope)
         or courtesies.gives_what_was_asked_for(handler.body, around.body, scope)
         or courtesies.is_done_again(handler.body, around.body)
         or courtesies.is_tried_otherwise(around)

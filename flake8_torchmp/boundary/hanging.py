@@ -168,7 +168,7 @@ class Hangings:
 
     def _keeps(self, value: Result) -> bool:
         name = value.name.removesuffix("()")
-        if name in apis.NOT_HOLDERS:
+        if name in apis.NOT_HOLDERS or apis.READING_OUT.match(name):
             return False
         if name in apis.HOLDERS or name.startswith(apis.PIPELINES):
             return True
@@ -208,7 +208,8 @@ class Hangings:
         for inner in attributes.poured(evaluator, value):
             yield inner, ".…"
         for base, arguments in classes.library_init(evaluator, value):
-            yield from self._arguments_of(arguments, base.rpartition(".")[2])
+            if not apis.READING_OUT.match(base):
+                yield from self._arguments_of(arguments, base.rpartition(".")[2])
 
     def _of_unstarted(self, value: Instance) -> frozenset[str]:
         """What a process is given only where it gets another `start` as well, so that it starts none."""

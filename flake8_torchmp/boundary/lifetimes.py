@@ -16,13 +16,12 @@ from flake8_torchmp.semantics.scopes import Change, Place, Scope
 from flake8_torchmp.semantics.values import Class, Instance, Unknown
 
 from . import apis
+from .construction import CONSTRUCTION
 from .datasets import stays_in_its_function
-from .handing_order import HandingOrder
+from .handing_order import HandingOrder, is_dropped_behind
 from .import_time import has_tests
 from .method_runs import Kept, MethodRun, Store, excludes, is_empty
 from .workers import Workers
-
-CONSTRUCTION = ("__new__", "__init__", "__post_init__")
 
 
 class Lifetimes:
@@ -51,7 +50,7 @@ class Lifetimes:
         run = MethodRun(self, cls, kept)
         for name in CONSTRUCTION:
             run.method(name)
-        if classes.find_method(self.outline, cls, "__getitem__") is not None:
+        if classes.find_method(self.outline, cls, "__getitem__") is not None and self._is_measured(cls):
             run.method("__len__")
         for scope in self._called_from_outside(cls, run):
             run.scope(scope)
@@ -79,11 +78,16 @@ class Lifetimes:
         MethodRun(self, cls, trial).scope(scope)
         return any(_is_made_in(store.value, scope) for kept in trial.values() for store in kept)
 
+    def _is_measured(self, cls: Class) -> bool:
+        """Whether the parent asks for the length: a loader's sampler of its dataset, other code of what that holds."""
+        datasets = self.workers.datasets
+        return datasets.is_dataset(cls) or datasets.loaders.are_given(cls) or self._is_used_in_parent("__len__", cls)
+
     def _is_used_in_parent(self, name: str, cls: Class) -> bool:
         """Whether code that does not run in workers, and is not of the class, calls or reads a method."""
         codebase = self.evaluator.codebase
         for path in codebase.mentioning(cls.scope.name, cls.scope.module.path):
-            module = codebase.module(path) if name == "__enter__" or codebase.reads(path, name) else None
+            module = codebase.module(path) if name in _IMPLIED or codebase.reads(path, name) else None
             if module is not None and self._is_test_without_loaders(module):
                 continue
             for node, base in _uses(name, module) if module is not None else ():
@@ -92,6 +96,8 @@ class Lifetimes:
                 if around is not None and (around.name in _AT_THE_END or _is_method_of(around, cls, self.outline)):
                     continue
                 if name != "__enter__" and self.order.comes_after(node, module, around, dotted(base)):
+                    continue
+                if is_dropped_behind(node, dotted(base)):
                     continue
                 if self._is_left_to_workers(node, name, module):
                     continue
@@ -326,6 +332,9 @@ class Lifetimes:
         return False
 
 
+_IMPLIED = ("__enter__", "__len__")
+"""Methods that code runs without naming them."""
+
 _SETTERS = frozenset("mount update close headers".split())
 """Methods of a session that send nothing."""
 
@@ -348,6 +357,9 @@ def _uses(name: str, module: Module) -> Iterator[tuple[ast.AST, ast.expr]]:
         for node in ast.walk(module.tree):
             if isinstance(node, ast.With):
                 yield from ((node, item.context_expr) for item in node.items)
+        return
+    if name == "__len__":
+        yield from ((call, call.args[0]) for call in module.calls.get("len", ()) if call.args)
         return
     for node in module.read.get(name, ()):
         if isinstance(node, ast.Attribute):

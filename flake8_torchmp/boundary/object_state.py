@@ -24,6 +24,7 @@ from flake8_torchmp.semantics.values import (
     Value,
 )
 
+from .construction import is_part_of_construction
 from .crossings import Crossings
 from .datasets import Datasets, stays_in_its_function
 from .guards import is_guarded
@@ -98,6 +99,8 @@ class ObjectState:
             is_lost = is_copied and not is_left_to_parent(change.node, worker)
             if is_lost and not self._is_done_once(change, worker.scope, receiver.cls):
                 for read, module in self.reads_in_parent(receiver.cls, attribute):
+                    if module.scope_of(read).enclosing_function() is worker.scope:
+                        continue  # it reads what it has changed itself, in whichever process
                     if is_bound or not (
                         _asks_for_none(read) or self._asks_for_length(read, change, receiver, attribute)
                     ):
@@ -370,6 +373,8 @@ class ObjectState:
                 if function is not None and (function.name in NOT_READING or self.workers.runs(function)):
                     continue
                 if function is not None and self._is_asked_for_in_worker(function):
+                    continue
+                if function is not None and is_part_of_construction(function, codebase):
                     continue
                 if self._is_of(node.value, owners, module) and not stays_in_its_function(
                     node.value, module, self.evaluator

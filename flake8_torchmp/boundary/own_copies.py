@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 from flake8_torchmp.semantics.binder import MUTATORS
-from flake8_torchmp.semantics.calls import Arguments, is_manager
+from flake8_torchmp.semantics.calls import Arguments, handed_names, is_manager
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import ancestors, body_nodes, last_name, position, statement_of, up
+from flake8_torchmp.semantics.nodes import ancestors, body_nodes, last_name, position, root_name, statement_of, up
 from flake8_torchmp.semantics.scopes import Binding, Scope
 
 from .called_functions import CONTEXT_METHODS
@@ -38,12 +38,35 @@ class OwnCopies:
             self.state.is_set_by(variable, worker, self.workers)
             or self.state.is_entered_by(variable, self.workers)
             or self.state.is_told_by_process(variable)
+            or self._is_taken_over(variable, worker)
+        )
+
+    def _is_taken_over(self, variable: Global, worker: WorkerFunction) -> bool:
+        """Whether workers set all that the parent sets of an object to what they were handed: `router.lock = lock`."""
+        mutations = self.state.mutations.of(variable)
+        handed = [mutation for mutation in mutations if self._is_handed(mutation, worker)]
+        by_parent = {m.attribute for m in mutations if m not in handed and self.phase(m) == "parent"}
+        return bool(handed) and by_parent <= {mutation.attribute for mutation in handed}
+
+    def _is_handed(self, mutation: Mutation, worker: WorkerFunction) -> bool:
+        """Whether worker code puts what it was handed into an attribute, whatever there was."""
+        function = mutation.module.scope_of(mutation.node).enclosing_function()
+        statement = statement_of(mutation.node)
+        return (
+            bool(mutation.attribute)
+            and function is not None
+            and isinstance(statement, ast.Assign)
+            and root_name(statement.value) in handed_names(function)
+            and (function is worker.scope or self.may_run_in_workers(function))
         )
 
     def is_set(self, node: ast.AST, variable: Global, worker: WorkerFunction) -> bool:
         """Whether what changes a copy sets it for its process: by a setter that the parent calls as well, or whole."""
         attribute = self.state.gathered_in_class(node, variable)
         if self.state.is_set_by(variable, worker, self.workers, attribute) or _is_bound_before(node, variable, worker):
+            return True
+        own = next((mutation for mutation in self.state.mutations.of(variable) if mutation.node is node), None)
+        if own is not None and self._is_handed(own, worker) and self._is_taken_over(variable, worker):
             return True
         if self.state.is_entered_around(node, variable) or self.state.is_told_by_process(variable):
             return True

@@ -159,8 +159,16 @@ class Paths:
             if isinstance(node, ast.Call) and last_name(node.func) in names:
                 source = _opened(node, scope.module, evaluator)
                 for value in evaluator.of(source) if source is not None else ():
+                    if isinstance(value, Collection) and not self._holds_only_literals(value, evaluator):
+                        continue  # which of them it is, is not known
                     for literal in self._literals(value, 0, evaluator):
                         yield node, literal
+
+    def _holds_only_literals(self, value: Collection, evaluator: Evaluator) -> bool:
+        elements = [source for _, source in evaluator.items(value)]
+        return not value.complete or all(
+            any(self._literals(part, 1, evaluator)) for source in elements for part in evaluator.of(source)
+        )
 
     def relative_literals(self, source: Source) -> Iterator[Literal]:
         """The relative path literals that an expression can be, whole or as its beginning."""

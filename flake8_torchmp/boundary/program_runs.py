@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import Condition
+from flake8_torchmp.semantics.flow import LOOPS, Condition
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import ancestors, body_nodes, dotted, last_name, position, up
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name, position, up
 from flake8_torchmp.semantics.program_order import Mark, State, Walk, Watch, contradict, runs_once, tests_of
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import (
@@ -27,6 +27,8 @@ from flake8_torchmp.semantics.values import (
     Function,
     Instance,
     Member,
+    Method,
+    Partial,
     Result,
     Unknown,
     Value,
@@ -243,8 +245,24 @@ class ProgramRun(Walk):
             self.threads[_key(owner)] = owner
             return self._marked(state, "thread", node, frame, "a thread", owner)
         if callee.name in ("submit", "map") and isinstance(owner, Result) and owner.name in THREAD_EXECUTORS:
-            return self._marked(state, "thread", node, frame, "a ThreadPoolExecutor", owner)
+            state = self._marked(state, "thread", node, frame, "a ThreadPoolExecutor", owner)
+            self._run_by_threads(owner, node, frame, state)
         return state
+
+    def _run_by_threads(self, executor: Result, task: ast.Call, frame: Frame, state: State) -> None:
+        """What several threads run: each comes to it while the others do as well."""
+        count = executor.arguments.get(0, "max_workers")
+        counts = self.evaluator.of(count) if count is not None else ()
+        if counts and all(isinstance(value, Constant) and value.value == 1 for value in counts):
+            return
+        if last_name(task.func) == "submit" and not _is_one_of_many(task):
+            return
+        work = self.evaluator.arguments(task, frame).get(0, "fn")
+        for value in self.evaluator.of(work) if work is not None else ():
+            callee = value.callee if isinstance(value, Partial) else value
+            function = callee.function if isinstance(callee, Method) else callee
+            if isinstance(function, Function) and isinstance(function.node, ast.FunctionDef):
+                self.function(self.evaluator.frame_of(function.scope), state)
 
     def _emptied(self, queue: Value, state: State) -> State:
         """Waiting until a queue is used up waits for the threads whose only work is to fill it."""
@@ -319,6 +337,14 @@ def _is_called_in_turn(frame: Frame) -> bool:
         return False
     bindings = frame.arguments.frame.scope.bindings.get(call.func.id, ())
     return any(binding.kind == "for" for binding in bindings)
+
+
+def _is_one_of_many(task: ast.Call) -> bool:
+    """`[executor.submit(check, path) for path in paths]`, of which none is waited for before the next begins."""
+    holder = up(task)
+    return not (isinstance(holder, ast.Attribute) and holder.attr == "result") and any(
+        isinstance(outer, (*LOOPS, *COMPREHENSIONS)) for outer in ancestors(task)
+    )
 
 
 def _is_in(node: ast.AST, block: list[ast.stmt]) -> bool:

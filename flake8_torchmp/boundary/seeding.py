@@ -12,9 +12,9 @@ from flake8_torchmp.semantics.callees import may_run_project
 from flake8_torchmp.semantics.calls import is_property, parameters, receiver_name
 from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import LOOPS, conditions
+from flake8_torchmp.semantics.flow import conditions
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name, position
+from flake8_torchmp.semantics.nodes import ancestors, body_nodes, dotted, last_name, position
 from flake8_torchmp.semantics.reach import Reach
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import (
@@ -36,6 +36,7 @@ from .called_functions import ITERATION_METHODS
 from .crossings import Crossing
 from .made_generators import draws_noise, is_of_own, kept_as
 from .torch_seeds import seed_given_to_torch
+from .turns import are_several, take_turns
 from .worker_datasets import is_own_dataset
 from .workers import WorkerFunction, Workers
 
@@ -445,14 +446,24 @@ class Seeds:
 
         A function asks for itself alone, a method of a Process subclass for the objects of that class.
         """
+        is_own = isinstance(receiver, Instance) and self.workers.crossings.is_process(receiver.cls)
+        return (not is_own and self._is_spawned(module)) or are_several(self._made(module, target, receiver))
+
+    def take_turns(self, module: Module, receiver: Value | None = None) -> bool:
+        """Whether each of those processes ends before the next one begins, like calls of a function."""
+        return not self._is_spawned(module) and take_turns(self._made(module, None, receiver))
+
+    def _is_spawned(self, module: Module) -> bool:
+        return any(crossing.api.kind == "spawn" for crossing in self.workers.crossings.of(module))
+
+    def _made(self, module: Module, target: Scope | None, receiver: Value | None) -> set[ast.AST]:
+        """The calls that make processes."""
         crossings = self.workers.crossings
         if isinstance(receiver, Instance) and crossings.is_process(receiver.cls):
             made = self.workers.evaluator.callers.constructions(receiver.cls.scope)
-            return _are_several({arguments.call for _, arguments in made})
-        found = crossings.of(module)
-        return any(crossing.api.kind == "spawn" for crossing in found) or _are_several(
-            {c.call for c in found if c.api.kind == "process" and (target is None or _runs(c, target))}
-        )
+            return {arguments.call for _, arguments in made}
+        found = (c for c in crossings.of(module) if c.api.kind == "process")
+        return {c.call for c in found if target is None or _runs(c, target)}
 
     def has_one_worker(self, worker: WorkerFunction, module: Module) -> bool:
         """Whether what an initializer prepares is known to be one process: there is no other to draw the same."""
@@ -498,12 +509,6 @@ def _is_meant(worker: WorkerFunction) -> bool:
     nodes = body_nodes(worker.scope.node)
     calls = {last_name(node.func) for node in nodes if isinstance(node, ast.Call)}
     return bool(calls & random_sources.SAVING)
-
-
-def _are_several(calls: set[ast.AST]) -> bool:
-    return len(calls) > 1 or any(
-        isinstance(item, (*LOOPS, *COMPREHENSIONS)) for call in calls for item in ancestors(call)
-    )
 
 
 def _runs(crossing: Crossing, target: Scope) -> bool:

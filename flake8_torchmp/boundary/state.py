@@ -11,7 +11,6 @@ from flake8_torchmp.semantics import classes, effects, records
 from flake8_torchmp.semantics.binder import MUTATORS
 from flake8_torchmp.semantics.calls import handed_names, is_class_method, is_property, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import Condition, conditions, facts
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import (
     FUNCTIONS,
@@ -35,6 +34,7 @@ from .apis import PRIMITIVES
 from .code_values import is_logger, makes_code
 from .global_names import Global, GlobalNames
 from .guards import is_guarded, runs_nowhere
+from .lazy_making import LazyMaking
 from .methods import mp_name
 from .mutations import Mutation, Mutations
 from .phases import Phases
@@ -53,6 +53,7 @@ class State:
         self.evaluator = evaluator
         self.names = GlobalNames(evaluator)
         self.mutations = Mutations(evaluator, self.names)
+        self.lazy_making = LazyMaking(self.names)
         self._guarded: dict[tuple[str, str], bool] = {}
         self.phases = phases
         self.forget()
@@ -285,14 +286,14 @@ class State:
                 if module.scope_of(change.target).enclosing_function() is not scope:
                     continue
                 variable = self._changed_variable(change, module)
-                if variable is not None and not self._is_lazy(change.node, variable, module):
+                if variable is not None and not self.lazy_making.is_lazy(change.node, variable, module):
                     yield change.node, variable
         yield from self._changed_through(scope)
         for name in sorted(scope.global_names):
             variable = Global(module, name)
             for binding in variable.bindings:
                 inside = module.scope_of(binding.node).enclosing_function() is scope
-                if inside and not self._is_lazy(binding.node, variable, module):
+                if inside and not self.lazy_making.is_lazy(binding.node, variable, module):
                     yield binding.node, variable
 
     def _changed_through(self, scope: Scope) -> Iterator[tuple[ast.AST, Global]]:
@@ -322,7 +323,7 @@ class State:
                 )
                 if asked is None or variable is None:
                     continue
-                is_stored = not self._is_lazy(asked, variable, module) and self._is_named_once(node, scope)
+                is_stored = not self.lazy_making.is_lazy(asked, variable, module) and self._is_named_once(node, scope)
                 if self.mutations.collects(asked, module) or (is_stored and self.mutations.stores(asked, module)):
                     yield asked, variable
 
@@ -356,27 +357,6 @@ class State:
             return self.names.of_name(values[0], module)
         return None if values else self.names.by_default(name, module)
 
-    def _is_lazy(self, node: ast.AST, variable: Global, module: Module) -> bool:
-        """Made once per process: where the variable is still None or empty, or has no such key."""
-        return any(
-            self._says_missing(fact, variable, module) for condition in conditions(node) for fact in facts(condition)
-        )
-
-    def _says_missing(self, fact: Condition, variable: Global, module: Module) -> bool:
-        test, holds = fact
-        named: list[ast.expr] = []
-        if isinstance(test, ast.Compare) and len(test.ops) == 1:
-            right = test.comparators[0]
-            if isinstance(right, ast.Constant) and right.value is None:
-                wanted = isinstance(test.ops[0], ast.Is | ast.Eq)
-                named = [test.left] if wanted is holds else []
-            elif isinstance(test.ops[0], ast.NotIn | ast.In):
-                named = [right] if isinstance(test.ops[0], ast.NotIn) is holds else []
-        elif not holds:
-            named = [test]
-        asked = (part.value if isinstance(part, ast.Attribute) else part for part in named)  # `Stores.kept`
-        return any(isinstance(part, ast.Name) and self.names.of_name(part, module) == variable for part in asked)
-
     def keeps_its_own(self, scope: Scope, variable: Global) -> bool:
         """Whether a function makes what it does not find in a variable: each process has its own then.
 
@@ -388,17 +368,19 @@ class State:
             made = getattr(statement_of(mutation.node), "value", None)
             if (
                 made is not None
-                and self._is_lazy(mutation.node, variable, scope.module)
+                and self.lazy_making.is_lazy(mutation.node, variable, scope.module)
                 and not mentions(made, (variable.name,))
             ):
                 return True
         return False
 
     def is_changed_by_read(self, node: ast.expr, module: Module) -> bool:
-        """Whether a read is only the first half of a change: `X` of `X.append(1)` or `METER.note(loss)`."""
+        """Whether a read is only the first half of a change: `X` of `X.append(1)`, `X.a = 1` or `METER.note(loss)`."""
         holder = up(node)
         if not isinstance(holder, ast.Attribute):
             return False
+        if isinstance(holder.ctx, ast.Store) and not isinstance(up(holder), ast.AugAssign):
+            return True
         if isinstance(method := up(holder), ast.Attribute) and method.attr in MUTATORS:
             return isinstance(call := up(method), ast.Call) and call.func is method  # `Timer.times.setdefault(…)`
         if not isinstance(up(holder), ast.Call):

@@ -21,6 +21,7 @@ from flake8_torchmp.semantics.nodes import (
     root_name,
 )
 from flake8_torchmp.semantics.scopes import Place, Scope
+from flake8_torchmp.semantics.switches import are_off
 from flake8_torchmp.semantics.values import (
     Class,
     Constant,
@@ -329,6 +330,8 @@ class Streams:
             return None
         for node in body_nodes(worker.scope.node):
             if not isinstance(node, ast.Call) or any(k.arg == "generator" for k in node.keywords):
+                continue
+            if are_off(node, worker.switches):
                 continue
             for value in self.outline.values(node.func, self.outline.frame_at(node, module)):
                 name = value.name if isinstance(value, External) else ""

@@ -88,6 +88,8 @@ def guarded_global_read_in_worker(module: Module, model: Model) -> Iterator[Find
     for worker in model.workers.of(module):
         if not worker.methods - {"fork"}:
             continue
+        if isinstance(worker.scope.node, ast.Lambda) and not worker.calls_away:
+            continue  # it does not come so far, which is TMP301's
         for node, variable in model.state.names.names_in(worker.scope):
             if (
                 model.state.is_bound_by_guard_alone(variable)

@@ -96,7 +96,7 @@ if __name__ == "__main__":
 - A class whose maker is given another name than its variable, and one that `type(...)` makes in a function which
   puts it somewhere (`globals()`, `setattr`), or of members that are not spelled out there.
 - A module-level name that is given to another function or class later, so that pickle finds the wrong one.
-- A local function that its function declares `global`: it is found by name under fork and nowhere else.
+- A local class that its function declares `global`.
 - What a test defines and hands to code of other files: whether that makes workers of it is seen by running the test.
 - A `__getstate__` whose result is computed in ways that cannot be read is trusted to drop what must not be pickled.
 
@@ -135,6 +135,9 @@ def _judge(handed: HandedOver, model: Model) -> Iterator[Finding]:
         if value.decorated_by is not None:
             if not _pickles_itself(value.decorated_by, model):
                 yield _hidden(handed, value, model)
+        elif value.is_local and _is_declared_global(value):
+            if handed.methods - {"fork"} and _runs_behind_import(value, model):
+                yield _unknown_to_spawned(handed, value, model)
         elif value.is_local and not _is_method(value) and not _is_renamed(value):
             name = f"function {value.scope.name} is local to {_owner(value)}"
             yield _finding(handed, value, name, "define it at module level", model)
@@ -197,9 +200,32 @@ def _is_method(value: Function) -> bool:
     return value.scope.parent is not None and value.scope.parent.is_class and not _owner(value)
 
 
+def _is_declared_global(value: Function | Class) -> bool:
+    """Whether the function that makes it gives it to its module: `global work`, and `def work(row):`."""
+    return value.scope.parent is not None and value.scope.name in value.scope.parent.global_names
+
+
+def _runs_behind_import(value: Function, model: Model) -> bool:
+    """Whether importing the module does not run what makes a function of it, and nothing else has its name."""
+    maker = value.scope.parent.enclosing_function() if value.scope.parent is not None else None
+    bindings = value.scope.module.scope.bindings.get(value.scope.name, ())
+    return maker is not None and len(bindings) == 1 and model.state.phase_of(maker) != "import"
+
+
+def _unknown_to_spawned(handed: HandedOver, value: Function, model: Model) -> Finding:
+    """A function of the module that is there once the parent has run another one."""
+    node, module = model.reference(handed, value)
+    message = (
+        f"function {value.scope.name} is there only once {_owner(value)} has run, so a spawned worker that it reaches "
+        f"through {handed.place[2]} does not find it: define it at module level"
+    )
+    cause = f"{value.scope.module.path}:{value.node.lineno}"
+    return model.finding("TMP302", message, node, module, model.steps(handed.way, handed.place), cause)
+
+
 def _is_renamed(value: Function | Class) -> bool:
     """Whether its author gives it a qualified name under which its module offers it, if only once it is there."""
-    if value.scope.parent is not None and value.scope.name in value.scope.parent.global_names:
+    if _is_declared_global(value):
         return True
     changes = value.scope.module.changes.get(value.scope.name, ())
     return any(change.kind == "attribute" and change.name == "__qualname__" for change in changes)

@@ -103,6 +103,7 @@ from flake8_torchmp.boundary.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import position
+from flake8_torchmp.semantics.scopes import Scope
 
 from . import first_of_files, rule
 
@@ -110,6 +111,7 @@ from . import first_of_files, rule
 @rule("TMP402", "global-changed-in-worker")
 def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     lost: dict[str, list[Finding]] = {}
+    here = {worker.scope for worker in model.workers.of(module)}
     for worker in model.workers.of(module):
         found = chain(model.state.changed_by(worker.scope), changed_through_objects(worker.scope, model.state))
         changed = [item for item in found if _is_state(*item, model) and not is_left_to_parent(item[0], worker)]
@@ -123,13 +125,15 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         known = [variable for _, variable in changed]
         for node, variable in (*changed, *(item for item in read if item[1] not in known)):
             attribute = "" if model.state.is_primitive(variable) else model.state.gathered_in_class(node, variable)
-            may_meet = partial(model.programs.may_meet, seed=module, worker=worker)
-            if not model.state.is_read_by_parent(
-                variable, model.workers, attribute, may_meet
-            ) and not is_read_by_own_methods(variable, attribute, model.state, model.workers, may_meet):
+            may_meet = partial(_may_meet, model=model, seed=module, worker=worker, here=here)
+            is_primitive = model.state.is_primitive(variable)
+            if not (
+                (is_primitive and _has_company(worker, module, model))
+                or model.state.is_read_by_parent(variable, model.workers, attribute, may_meet)
+                or is_read_by_own_methods(variable, attribute, model.state, model.workers, may_meet)
+            ):
                 continue
             cause = f"{variable.text}.{attribute}" if attribute else variable.text
-            is_primitive = model.state.is_primitive(variable)
             if not is_primitive and is_shared(variable, model.state, model.evaluator):
                 if not is_shared_at_import(variable, model.evaluator):
                     continue  # a spawned worker misses it altogether, which is TMP203's or TMP401's
@@ -142,6 +146,20 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 lost.setdefault(cause, []).append(_unshared(node, variable, worker, model))
     for several in lost.values():
         yield first_of_files(several)
+
+
+def _may_meet(
+    node: ast.AST, module: Module, model: Model, seed: Module, worker: WorkerFunction, here: set[Scope]
+) -> bool:
+    """Whether code that is none of the workers' own runs in a program that starts them."""
+    return module.scope_of(node).enclosing_function() not in here and model.programs.may_meet(
+        node, module, seed, worker
+    )
+
+
+def _has_company(worker: WorkerFunction, module: Module, model: Model) -> bool:
+    """Whether several workers run a function, which each have a primitive of their own in it."""
+    return worker.kind != "process" or model.seeds.has_company(module, receiver=worker.receiver)
 
 
 def _is_state(node: ast.AST, variable: Global, model: Model) -> bool:

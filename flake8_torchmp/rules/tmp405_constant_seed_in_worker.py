@@ -62,7 +62,8 @@ if __name__ == "__main__":
 - Seeds that come out of a call which is not known to give the same everywhere: they may differ.
 - It stays quiet where a function also seeds by what differs, puts the old state back, seeds under a switch of its own,
   or where the processes train one model together: there equal seeds are wanted.
-- Tasks of a pool that seed alike: each of them is often meant to begin at the same point.
+- Tasks of a pool that seed alike, and processes of which each is joined before the next is made: each of them is often
+  meant to begin at the same point.
 
 ## How to silence it
 Write `# noqa: TMP405` on the line that is reported. For a file or a folder use flake8's per-file-ignores in setup.cfg,
@@ -103,7 +104,12 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         stream = model.same_streams.seeded_alike(worker) if call is None else None
         if stream is not None:
             yield _same_stream(stream, worker, model)
-        if call is None or (worker.kind == "process" and not model.seeds.has_company(module, receiver=worker.receiver)):
+        if call is None:
+            continue
+        receiver = worker.receiver
+        if worker.kind == "process" and (
+            not model.seeds.has_company(module, receiver=receiver) or model.seeds.take_turns(module, receiver)
+        ):
             continue
         if model.seeds.has_one_worker(worker, module):
             continue
@@ -112,7 +118,6 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             or model.seeds.is_seeded_by_caller(worker, model.workers.of(module), fixed)
         ):
             continue
-        receiver = worker.receiver
         if isinstance(receiver, Instance) and model.seeds.is_in_order(worker, model.sharding.shards(receiver.cls)):
             continue
         message = (

@@ -66,7 +66,8 @@ if __name__ == "__main__":
 - Libraries that open files in their own functions, beyond the usual ones of Python, NumPy, torch, PIL and pandas.
 - Files that are opened only where they are there (`if os.path.isfile("notes.txt"):`), unless something is raised else.
 - `os.walk(".")` and the like, also a parameter's default `"."`: their author means the current folder, whichever it is.
-- Files that the ranks of a distributed program write: they are left where the user is, as by any program.
+- Files that worker code writes: they are left where the user is, as by any program. They are reported where the project
+  changes the current folder (`os.chdir`), other than those that the ranks of a distributed program write.
 - Tests, which run in the folder of their project, or in one of their own.
 - Names inside of archives and stores (`archive.open("labels.txt")`) are no paths and are not reported.
 
@@ -81,6 +82,7 @@ import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.import_time import has_tests
+from flake8_torchmp.boundary.left_files import may_change_folder, writes
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.paths import Literal, is_asked_for_first
 from flake8_torchmp.boundary.spelled_paths import is_spelled_out_by_worker
@@ -101,8 +103,8 @@ def relative_path_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             continue  # tests run in the folder of their project, or in one of their own
         is_rank = worker.kind in RANKS and model.workers.train_together(module)
         for node, literal in model.paths.opened_in(worker.scope):
-            if is_rank and _writes(node):
-                continue  # a rank is the program itself, and leaves its files where the user is
+            if writes(node) and (is_rank or not may_change_folder(model.codebase, module, worker.scope.module)):
+                continue  # it leaves its files where the user is, as any program does
             if _is_current_folder(node, literal) or is_asked_for_first(node, literal):
                 continue
             if is_spelled_out_by_worker(literal, worker.scope, model.workers):
@@ -115,14 +117,6 @@ def relative_path_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                     Step(worker.scope.module.path, node.lineno, f"opened in {worker.scope.name}()"),
                 ]
                 yield model.finding("TMP502", message, node, worker.scope.module, way)
-
-
-def _writes(node: ast.Call) -> bool:
-    """`open(path, "w")`"""
-    modes = [*node.args[1:2], *(keyword.value for keyword in node.keywords if keyword.arg == "mode")]
-    return last_name(node.func) == "open" and any(
-        isinstance(mode, ast.Constant) and str(mode.value)[:1] in ("w", "a", "x") for mode in modes
-    )
 
 
 def _is_current_folder(node: ast.Call, literal: Literal) -> bool:

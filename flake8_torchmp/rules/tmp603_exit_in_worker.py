@@ -8,7 +8,8 @@ unexpectedly", `Pool.map` waits for ever for the answer of the worker that is go
 or, after `sys.exit()`, hands SystemExit on, so that the whole program ends without a word.
 
 The start method plays no role. A `Process` of one's own may end by an exit code: that is reported only where the code
-is not 0 and nothing looks at `exitcode`. What `torch.multiprocessing.spawn` runs is left alone: it reports exit codes.
+is not 0, nothing looks at `exitcode`, and no line right before it tells why. What `torch.multiprocessing.spawn` runs is
+left alone: it reports exit codes.
 
 ## Fails
 ```python
@@ -80,6 +81,7 @@ from flake8_torchmp.boundary.exits import (
     is_never_come_to,
     is_switched_off,
 )
+from flake8_torchmp.boundary.handlers import is_told_before
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
@@ -98,7 +100,9 @@ def exit_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         for found in exits:
             if frames and all(is_switched_off(found.node, model.evaluator, frame) for frame in frames):
                 continue
-            if worker.kind == "process" and (found.is_success or is_exit_code_looked_at(module, model.codebase)):
+            if worker.kind == "process" and (
+                found.is_success or is_told_before(found.node) or is_exit_code_looked_at(module, model.codebase)
+            ):
                 continue
             if is_never_come_to(found.node, worker.scope, model.evaluator):
                 continue

@@ -10,7 +10,8 @@ The rule reports what forks after a thread, a Timer, a QueueListener, a ThreadPo
 was started and before it was joined: a Process, a Pool, a Manager, an executor's first task, the iteration of a
 DataLoader with workers, by a fork context or by default, where a target platform forks by default: Linux before
 Python 3.14. One thread is one finding, at the first fork after it; it says how many more files fork while it runs. A
-thread that an earlier call of what is running now has started is taken to be another object's, and over.
+thread that an earlier call of what is running now has started is taken to be another object's, and over. What the
+threads of a ThreadPoolExecutor fork themselves is reported as well, unless there is only one of them.
 
 ## Fails
 ```python
