@@ -22,6 +22,7 @@ from flake8_torchmp.semantics.nodes import (
     root_name,
     statement_of,
     up,
+    without_keys,
 )
 from flake8_torchmp.semantics.scopes import Binding, Change, Scope
 from flake8_torchmp.semantics.values import (
@@ -375,7 +376,8 @@ class State:
                 named = [right] if isinstance(test.ops[0], ast.NotIn) is holds else []
         elif not holds:
             named = [test]
-        asked = (part.value if isinstance(part, ast.Attribute) else part for part in named)  # `Stores.kept`
+        whole = map(without_keys, named)
+        asked = (part.value if isinstance(part, ast.Attribute) else part for part in whole)  # `Stores.kept`
         return any(isinstance(part, ast.Name) and self.names.of_name(part, module) == variable for part in asked)
 
     def keeps_its_own(self, scope: Scope, variable: Global) -> bool:
