@@ -31,15 +31,20 @@ def cuda_uses(evaluator: Evaluator, scope: Scope, frame: Frame) -> Iterator[tupl
         evaluator.steps = 0  # what is hard to follow must not hide the rest
         if not isinstance(node, ast.Call) or _is_in_parent_alone(node) or evaluator.never(node, frame):
             continue
-        name = last_name(node.func)
-        given = _device_given(evaluator, node, name, frame)
-        if given is not None:
-            if not _follows_its_input(node):
-                yield from ((node, device) for value in evaluator.of(given) for device in _cuda_named(evaluator, value))
-        elif (
-            (name == "cuda" and isinstance(node.func, ast.Attribute)) or _is_of_cuda(evaluator, node, frame)
-        ) and not (_follows_its_input(node) or _asks_for_given_device(node, frame.module)):
-            yield node, None
+        yield from ((node, device) for device in devices_used(evaluator, node, frame))
+
+
+def devices_used(evaluator: Evaluator, node: ast.Call, frame: Frame) -> Iterator[Value | None]:
+    """What names CUDA in the device that a call is given; None where it uses CUDA without being given one."""
+    name = last_name(node.func)
+    given = _device_given(evaluator, node, name, frame)
+    if given is not None:
+        if not _follows_its_input(node):
+            yield from (device for value in evaluator.of(given) for device in _cuda_named(evaluator, value))
+    elif ((name == "cuda" and isinstance(node.func, ast.Attribute)) or _is_of_cuda(evaluator, node, frame)) and not (
+        _follows_its_input(node) or _asks_for_given_device(node, frame.module)
+    ):
+        yield None
 
 
 def _device_given(evaluator: Evaluator, node: ast.Call, name: str, frame: Frame) -> Source | None:
