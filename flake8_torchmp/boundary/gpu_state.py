@@ -56,7 +56,7 @@ class GpuState:
         arguments = self.evaluator.arguments(call, self.evaluator.frame_at(call, module))
         given = keywords.sources(self.evaluator, arguments, LOADER_POSITIONS["num_workers"], "num_workers")
         counts = [value.value for source in given for value in self.evaluator.of(source) if isinstance(value, Constant)]
-        return any(isinstance(count, int) and count > 0 for count in counts)
+        return bool(counts) and all(isinstance(count, int) and count > 0 for count in counts)
 
     def _made_by(self, holding: Holding) -> tuple[ast.AST | None, Frame | None]:
         """The expression that is kept, and where it is worked out for the object that keeps it."""
