@@ -12,7 +12,7 @@ from flake8_torchmp.semantics.calls import parameters
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, position, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, position, up, without_keys
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Constant, External, Function, Instance, Result, Value
 
@@ -50,7 +50,7 @@ def leaks_of(module: Module, evaluator: Evaluator) -> Iterator[Leak]:
             target = targets[0]
             if len(targets) == 1 and isinstance(target, ast.Name):
                 text = _fate_of_name(target, call, module, evaluator)
-            elif len(targets) == 1 and isinstance(_without_keys(target), ast.Attribute):
+            elif len(targets) == 1 and isinstance(without_keys(target), ast.Attribute):
                 text = _fate_of_attribute(module, evaluator)
             else:
                 text = ""
@@ -89,13 +89,6 @@ def _targets(holder: ast.Assign | ast.AnnAssign | ast.withitem | ast.NamedExpr) 
     return [holder.target]
 
 
-def _without_keys(target: ast.expr) -> ast.expr:
-    """`self.blocks` of `self.blocks[name]`."""
-    while isinstance(target, ast.Subscript):
-        target = target.value
-    return target
-
-
 def _is_kept_in_attribute(call: ast.expr) -> bool:
     """`self.blocks = [SharedMemory(…) for …]`, `self.blocks.append(SharedMemory(…))`."""
     child: ast.AST = call
@@ -114,7 +107,7 @@ def _is_stored(use: ast.Name) -> bool:
     """`self.blocks.append(block)`, `self.blocks[name] = block`, `self.block = block`."""
     holder: Any = up(use)
     is_put = isinstance(holder, ast.Assign) and holder.value is use
-    return _is_kept_in_attribute(use) or (is_put and isinstance(_without_keys(holder.targets[0]), ast.Attribute))
+    return _is_kept_in_attribute(use) or (is_put and isinstance(without_keys(holder.targets[0]), ast.Attribute))
 
 
 def _only_closes(holder: ast.Call, module: Module, evaluator: Evaluator) -> bool:

@@ -48,21 +48,30 @@ def _cuda_uses(evaluator: Evaluator, scope: Scope, frame: Frame) -> Iterator[Cud
     assert isinstance(scope.node, FUNCTIONS)
     for node in body_nodes(scope.node):
         evaluator.steps = 0  # what is hard to follow must not hide the rest
-        if not isinstance(node, ast.Call):
+        if not isinstance(node, ast.Call) or not _may_use(evaluator, node, frame):
             continue
-        name = last_name(node.func)
-        given = _device_given(evaluator, node, name, frame)
-        is_of_cuda = given is None and (
-            (name == "cuda" and isinstance(node.func, ast.Attribute)) or _is_of_cuda(evaluator, node, frame)
-        )
-        if (given is None and not is_of_cuda) or _is_in_parent_alone(node) or evaluator.never(node, frame):
-            continue
-        if _follows_its_input(node):
-            continue
-        if given is not None:
-            yield from ((node, device) for value in evaluator.of(given) for device in _cuda_named(evaluator, value))
-        elif not _asks_for_given_device(node, frame.module):
-            yield node, None
+        if not _is_in_parent_alone(node) and not evaluator.never(node, frame):
+            yield from ((node, device) for device in devices_used(evaluator, node, frame))
+
+
+def _may_use(evaluator: Evaluator, node: ast.Call, frame: Frame) -> bool:
+    name = last_name(node.func)
+    return (
+        name == "cuda" or _device_given(evaluator, node, name, frame) is not None or _is_of_cuda(evaluator, node, frame)
+    )
+
+
+def devices_used(evaluator: Evaluator, node: ast.Call, frame: Frame) -> Iterator[Value | None]:
+    """What names CUDA in the device that a call is given; None where it uses CUDA without being given one."""
+    name = last_name(node.func)
+    given = _device_given(evaluator, node, name, frame)
+    if given is not None:
+        if not _follows_its_input(node):
+            yield from (device for value in evaluator.of(given) for device in _cuda_named(evaluator, value))
+    elif ((name == "cuda" and isinstance(node.func, ast.Attribute)) or _is_of_cuda(evaluator, node, frame)) and not (
+        _follows_its_input(node) or _asks_for_given_device(node, frame.module)
+    ):
+        yield None
 
 
 def _device_given(evaluator: Evaluator, node: ast.Call, name: str, frame: Frame) -> Source | None:

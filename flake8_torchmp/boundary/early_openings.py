@@ -1,10 +1,11 @@
-"""What a function opens once and keeps in a global, where the parent asks for it before there are workers."""
+"""What a function opens once and keeps, where the parent asks for it before there are workers."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
 
+from flake8_torchmp.semantics.calls import remembers_results
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import position
@@ -35,18 +36,21 @@ class EarlyOpenings:
         self.openers = openers
 
     def by(self, worker: WorkerFunction) -> Iterator[tuple[Global, Handle]]:
-        """The variables in which worker code finds, under fork, what the parent had it open."""
+        """The variables, or functions by their caches, in which forked workers find what the parent had opened."""
         scope = worker.scope
-        put = _put_in(scope) if worker.kind == "dataset" and "fork" in worker.methods else {}
-        for name, values in put.items():
+        if worker.kind != "dataset" or "fork" not in worker.methods or asks_in_which_process(scope):
+            return
+        kept = _kept_by_its_cache(scope)
+        stored: dict[str, Sequence[ast.expr]] = {**_put_in(scope), **kept}
+        for name, values in stored.items():
             variable = Global(scope.module, name)
             handles = [handle for value in values for handle in self._opened_by(value, scope.module)]
-            if not handles or asks_in_which_process(scope) or not self.state.keeps_its_own(scope, variable):
+            if not handles or not (name in kept or self.state.keeps_its_own(scope, variable)):
                 continue
             if self._is_asked_early(scope):
                 yield variable, handles[0]
 
-    def _opened_by(self, made: ast.Call, module: Module) -> Iterator[Handle]:
+    def _opened_by(self, made: ast.expr, module: Module) -> Iterator[Handle]:
         for value in self.evaluator.values(made, self.evaluator.frame_at(made, module)):
             for handle in self.openers.handles(value):
                 if handle.opener.is_opened_at_once and not handle.opener.forks and is_open(handle, ()):
@@ -91,6 +95,13 @@ class EarlyOpenings:
             around = module.scope_of(crossing.call).enclosing_function() if crossing.module is module else None
             if crossing.api.kind == "loader" and crossing.has_workers and around is not None:
                 yield crossing.call, around
+
+
+def _kept_by_its_cache(scope: Scope) -> dict[str, list[ast.expr]]:
+    """What a function under `functools.cache` returns, by its name."""
+    if not remembers_results(scope.node):
+        return {}
+    return {scope.name: [statement.value for statement in scope.returns if statement.value is not None]}
 
 
 def _put_in(scope: Scope) -> dict[str, list[ast.Call]]:

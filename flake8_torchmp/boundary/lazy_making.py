@@ -6,6 +6,7 @@ import ast
 
 from flake8_torchmp.semantics.flow import Condition, conditions, facts
 from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import without_keys
 
 from .global_names import Global, GlobalNames
 
@@ -32,7 +33,8 @@ class LazyMaking:
                 named = [_asked_for_key(right)] if isinstance(test.ops[0], ast.NotIn) is holds else []
         elif not holds:
             named = [_asked_for_key(test)]
-        asked = (part.value if isinstance(part, ast.Attribute) else part for part in named)  # `Stores.kept`
+        whole = map(without_keys, named)
+        asked = (part.value if isinstance(part, ast.Attribute) else part for part in whole)  # `Stores.kept`
         return any(isinstance(part, ast.Name) and self.names.of_name(part, module) == variable for part in asked)
 
 

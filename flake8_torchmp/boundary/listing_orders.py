@@ -8,6 +8,9 @@ from typing import Any
 from flake8_torchmp.semantics.nodes import ancestors, body_nodes, dotted, last_name, mentions, up
 
 SORTING = frozenset("sorted natsorted humansorted os_sorted realsorted sort argsort".split())
+_SORTING_FRAMES = frozenset(("sort_values", "sort_index"))
+_ROWS = frozenset(("iloc", "values"))
+_OF_COLUMNS = _ROWS | {"tolist", "to_list", "to_numpy"}
 _DICTS = frozenset(("dict", "OrderedDict", "defaultdict"))
 
 
@@ -37,6 +40,8 @@ def is_sorted_there(load: ast.AST) -> bool:
         return True
     if isinstance(parent, ast.Attribute) and parent.attr == "sort":
         return isinstance(up(parent), ast.Call)
+    if isinstance(parent, ast.Attribute) and parent.attr in _SORTING_FRAMES:
+        return _is_for_itself(up(parent), load)
     part = load
     if isinstance(parent, ast.comprehension) and parent.iter is load:  # `x = sorted(f(y) for y in x)`
         part = up(parent) or load
@@ -48,6 +53,15 @@ def is_sorted_there(load: ast.AST) -> bool:
     return False
 
 
+def _is_for_itself(call: Any, load: ast.AST) -> bool:
+    """`x = x.sort_values("file")`, `x.sort_values("file", inplace=True)`."""
+    if not isinstance(call, ast.Call):
+        return False
+    bound: Any = next((outer for outer in ancestors(call) if isinstance(outer, ast.stmt)), None)
+    targets = bound.targets if isinstance(bound, ast.Assign) else []
+    return any(dotted(target) == dotted(load) for target in targets) or any(k.arg == "inplace" for k in call.keywords)
+
+
 def is_made_a_set(load: ast.AST) -> bool:
     """`x = [*set(x)]`: whatever order x had is gone."""
     is_set = False
@@ -57,6 +71,19 @@ def is_made_a_set(load: ast.AST) -> bool:
         if isinstance(outer, ast.stmt):
             return is_set and isinstance(outer, ast.Assign) and any(dotted(t) == dotted(load) for t in outer.targets)
     return False
+
+
+def is_part_of_frame(node: ast.Attribute) -> bool:
+    """`frame.iloc`, `column.values`, and the column of `frame.image.values`."""
+    read = up(node)
+    if node.attr in _ROWS:
+        return True
+    return isinstance(read, ast.Attribute) and read.attr in _OF_COLUMNS and (read.attr in _ROWS) is not _is_called(read)
+
+
+def _is_called(method: ast.Attribute) -> bool:
+    call = up(method)
+    return isinstance(call, ast.Call) and call.func is method
 
 
 def names_bound(loop: ast.AST) -> frozenset[str]:

@@ -33,6 +33,7 @@ from .listing_orders import (
     SORTING,
     flattened,
     is_made_empty,
+    is_part_of_frame,
     is_sorted_there,
     is_walk,
     names_bound,
@@ -61,7 +62,9 @@ READING_IN_ORDER = frozenset(
     for name in "load_dataset Dataset.from_csv Dataset.from_json Dataset.from_parquet Dataset.from_text".split()
 )
 """Calls of libraries whose result has what the files have, one after the other."""
-HANDING_ON = frozenset("copy tolist items values map filter select shuffle with_format with_transform".split())
+HANDING_ON = frozenset(
+    "copy tolist to_list to_numpy items values map filter select shuffle with_format with_transform".split()
+)
 """Methods whose result has the order of what has them."""
 ADDING = frozenset(("append", "extend", "appendleft", "extendleft", "insert"))
 GATHERED = (ast.List, ast.Tuple, ast.ListComp, ast.Call)
@@ -163,7 +166,7 @@ class Listings:
         cls = Class(owner, self.outline.frame_of(owner.parent)) if owner is not None and owner.parent else None
         if owner is None or cls is None or not self.datasets.is_dataset(cls):
             return self._dataset_calling(scope.enclosing_function())
-        inside = _method(scope, owner)
+        inside = classes.method_around(scope, owner)
         if inside is None or not classes.own(cls, inside.name):
             return "", ""
         family = classes.project_classes(self.outline, cls)
@@ -195,24 +198,6 @@ class Listings:
                         self._callers[function.place] = found
                         break
         return self._callers[function.place]
-
-
-def _method(scope: Scope, owner: Scope) -> Scope | None:
-    current: Scope | None = scope
-    while current is not None and current.parent is not owner:
-        current = current.parent
-    return current
-
-
-def _is_replaced(scope: Scope, owner: Scope, derived: Scope) -> bool:
-    """Whether a derived class has its own instead of the method that a scope is part of, and does not call it."""
-    method = _method(scope, owner) if owner is not derived else None
-    own = [b.node for b in derived.bindings.get(method.name, ()) if b.kind == "def"] if method is not None else []
-    return bool(own) and not any(
-        isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and method and part.func.attr == method.name
-        for node in own
-        for part in ast.walk(node)
-    )
 
 
 class _Flow:
@@ -266,7 +251,7 @@ class _Flow:
             elif isinstance(outer, ast.Call) and outer.func is parent:
                 if parent.attr in HANDING_ON:
                     self._go(outer, place)
-            elif parent.attr in ("iloc", "values"):
+            elif is_part_of_frame(parent):
                 self._go(parent, place)
         elif isinstance(parent, ast.comprehension) and parent.iter is node:
             self._each(parent, place)
@@ -533,7 +518,7 @@ class _Flow:
             and (around := module.scope_of(node).enclosing_class()) is not None
             and (around in above or owner in classes.scopes_above(self.outline, around))
             and dotted(node.value) == receiver
-            and not (around in above and _is_replaced(module.scope_of(node), around, owner))
+            and not (around in above and classes.is_replaced(module.scope_of(node), around, owner))
         ]
         if place.is_number or not any(is_sorted_there(load) for load, _ in loads):
             for load, module in loads:

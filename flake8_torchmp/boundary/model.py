@@ -30,6 +30,7 @@ from .early_openings import EarlyOpenings
 from .ecosystem import FLUENT
 from .exceptions import Exceptions
 from .filled_arguments import FilledArguments
+from .gpu_state import GpuState
 from .hanging import Hangings
 from .import_time import ImportTime, has_tests, is_called_test
 from .kept_workers import KeptWorkers
@@ -130,6 +131,7 @@ class Model:
         self.resources = Resources(
             self.evaluator, self.crossings, self.datasets, self.methods, self.lifetimes, self.openers
         )
+        self.gpu_state = GpuState(self.evaluator, self.resources, self.lifetimes)
         self.target_arguments = TargetArguments(self.evaluator, self.crossings)
         self.exceptions = Exceptions(self.evaluator, self.outline, self.workers)
         self.method_names = MethodNames(self.evaluator, self.crossings)

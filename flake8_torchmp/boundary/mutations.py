@@ -368,7 +368,7 @@ class Mutations:
                 stored = stores.by_attribute(owner) if owner is not None else {}
                 if any(method is scope for changes in stored.values() for _, method in changes):
                     return True
-                if effects.is_statement(call) and effects.changes_object(scope):
+                if (effects.is_statement(call) or isinstance(up(call), ast.withitem)) and effects.changes_object(scope):
                     return True
         return False
 

@@ -12,7 +12,7 @@ from flake8_torchmp.semantics.calls import Arguments, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import Condition, facts_at
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import body_nodes, dotted, last_name, up
+from flake8_torchmp.semantics.nodes import body_nodes, dotted, last_name, up, without_keys
 from flake8_torchmp.semantics.scopes import Change, Scope
 from flake8_torchmp.semantics.values import (
     Class,
@@ -80,7 +80,7 @@ class ObjectState:
     # a sample method changes its dataset
 
     def lost_changes(self, worker: WorkerFunction) -> Iterator[LostChange]:
-        """Changes that worker code makes to its dataset, and that the parent reads its own copy for."""
+        """Changes that worker code makes to its dataset, with each place where the parent reads its own copy."""
         receiver = worker.receiver
         if not isinstance(receiver, Instance) or worker.kind not in ("dataset", "collate"):
             return
@@ -105,7 +105,6 @@ class ObjectState:
                         _asks_for_none(read) or self._asks_for_length(read, change, receiver, attribute)
                     ):
                         yield LostChange(change.node, attribute, read, module)
-                        break
         yield from self._lost_on_parts(worker)
         yield from self._lost_in_parts(worker, receiver)
 
@@ -126,7 +125,6 @@ class ObjectState:
                 asking = self._asked_by_itself(carried.cls, attribute, scope.name) if only is not None else ()
                 for read, module in chain(asked, asking):
                     yield LostChange(change.node, attribute, read, module)
-                    break
 
     def _is_made_by_parent(self, made: Arguments) -> bool:
         """Whether the parent makes an object, and no dataset for itself: its sample method is what changes that."""
@@ -187,7 +185,6 @@ class ObjectState:
                 for read, module in self.reads_in_parent(receiver.cls, held):
                     if self.tells_of(part, read, {inner}):
                         yield LostChange(change.node, f"{held}.{inner}", read, module)
-                        break
 
     def _lost_on_parts(self, worker: WorkerFunction) -> Iterator[LostChange]:
         """`self.meter.update(x)` in a sample method, where the parent asks its own copy of the meter."""
@@ -206,7 +203,6 @@ class ObjectState:
                 for read, module in self.reads_in_parent(receiver.cls, held.attr) if changed else ():
                     if isinstance(part, Instance) and self.tells_of(part, read, changed):
                         yield LostChange(node, held.attr, read, module)
-                        break
 
     def changed_on_part(self, part: Value, name: str) -> set[str]:
         """What a method of an object that is copied to each process changes on it, run without a test."""
@@ -443,9 +439,7 @@ def _does_it_too(node: ast.expr, method: str, module: Module) -> bool:
 
 def changed_inside(change: Change, held: str) -> str:
     """What is changed of an object that an attribute holds: `failed` of `self.stats.failed.append(x)`."""
-    target: ast.expr = change.target
-    while isinstance(target, ast.Subscript):
-        target = target.value
+    target = without_keys(change.target)
     if change.kind == "attribute":
         return change.name if dotted(target) == held else ""
     is_inside = change.kind in ("method", "item") and isinstance(target, ast.Attribute) and change.name not in TAKING

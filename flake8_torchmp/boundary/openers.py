@@ -130,9 +130,9 @@ OPENERS: dict[str, Opener] = {
     **_rows("grpc.insecure_channel grpc.secure_channel grpc.aio.insecure_channel", "gRPC channel", "*"),
     **_rows("zmq.Context zmq.Context.instance", "ZeroMQ context", "socket"),
     **_rows(
-        "cv2.VideoCapture decord.VideoReader decord.AudioReader av.open imageio.get_reader imageio.v2.get_reader "
-        "imageio.v3.imopen torchvision.io.VideoReader moviepy.editor.VideoFileClip eva_decord.VideoReader "
-        "torchcodec.decoders.VideoDecoder",
+        "cv2.VideoCapture decord.VideoReader decord.AudioReader decord.AVReader av.open imageio.get_reader "
+        "imageio.v2.get_reader imageio.v3.imopen torchvision.io.VideoReader moviepy.editor.VideoFileClip "
+        "eva_decord.VideoReader torchcodec.decoders.VideoDecoder",
         "video reader",
         "streams demux decode",
     ),
@@ -160,6 +160,12 @@ OPENERS: dict[str, Opener] = {
         asked_by=(("chunksize", None), ("iterator", None)),
     ),
     **_rows("zarr.ZipStore zarr.storage.ZipStore", "archive", "[…] get", pickles=True),
+    **_rows("laspy.open laspy.LasReader", "point cloud", "chunk_iterator"),
+    **_rows(
+        "rdkit.Chem.SDMolSupplier rdkit.Chem.SmilesMolSupplier rdkit.Chem.ForwardSDMolSupplier "
+        "rdkit.Chem.Mol2MolSupplier rdkit.Chem.MaeMolSupplier",
+        "file of molecules",
+    ),
     **_rows("soundfile.SoundFile audioread.audio_open sphfile.SPHFile", "sound file"),
     **_rows("pysam.AlignmentFile pysam.FastaFile pysam.VariantFile pyfaidx.Fasta pyBigWig.open", "genome file", "[…]"),
     **_rows(

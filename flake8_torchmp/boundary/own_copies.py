@@ -70,7 +70,7 @@ class OwnCopies:
             return True
         if self.state.is_entered_around(node, variable) or self.state.is_told_by_process(variable):
             return True
-        if _is_taken_back(variable, worker.scope):
+        if _is_taken_back(variable, worker.scope) or _is_put_back(node, worker.scope):
             return True
         binding = next((item for item in variable.bindings if item.node is node), None)
         if binding is None:
@@ -177,6 +177,28 @@ def _is_taken_back(variable: Global, function: Scope) -> bool:
         return False
     around = {f.name for item in bound if (f := owner.module.scope_of(item).enclosing_function()) and f.parent is owner}
     return around.issuperset(CONTEXT_METHODS)
+
+
+def _is_put_back(changed: ast.AST, function: Scope) -> bool:
+    """`before = OPTIONS.size; OPTIONS.size = 1`, and in the end `finally: OPTIONS.size = before`."""
+    text = ast.unparse(changed)
+    assigned = [node for node in body_nodes(function.node) if isinstance(node, ast.Assign) and len(node.targets) == 1]
+    kept = {
+        node.targets[0].id
+        for node in assigned
+        if isinstance(node.targets[0], ast.Name) and ast.unparse(node.value) == text
+    }
+    return any(
+        isinstance(node.value, ast.Name)
+        and node.value.id in kept
+        and ast.unparse(node.targets[0]) == text
+        and any(isinstance(outer, ast.Try) and _is_in(node, outer.finalbody) for outer in ancestors(node))
+        for node in assigned
+    )
+
+
+def _is_in(node: ast.AST, block: list[ast.stmt]) -> bool:
+    return any(statement is outer for statement in block for outer in (node, *ancestors(node)))
 
 
 def _is_bound_before(node: ast.AST, variable: Global, worker: WorkerFunction) -> bool:

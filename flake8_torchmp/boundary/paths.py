@@ -42,7 +42,11 @@ from .file_functions import (
 from .path_flow import PathFlow, names_of_openers
 
 _NAMING = re.compile(r"[\w.]")
-_STAND_IN = re.compile(r"(?i:dummy|placeholder|unused|none|null|tbd)(?:[_ -](?:string|str|path|file|dir|name))?$")
+_STAND_IN = re.compile(
+    r"(?i)(?:dummy|placeholder|unused|none|null|tbd)(?:[_ -](?:string|str|path|file|dir|name))?$"
+    r"|(?:\./)?(?:(?:the|your|some)[/_ -])?path[/_ -](?:to|of)(?![a-z])|(?:\./)?your[/_ -]"
+)
+"""What stands for a path that the user has to fill in."""
 _DRIVE = re.compile(r"^[A-Za-z]:[\\/]|^\\\\|^[a-z][a-z0-9+.-]*:")
 
 
@@ -60,7 +64,7 @@ class Literal(NamedTuple):
 def is_relative(text: str) -> bool:
     """Whether a text can be a path that begins at the current folder.
 
-    `???` and `dummy_path` name no file, `a.tar::b.tar` two.
+    `???`, `dummy_path` and `path/to/images` name no file, `a.tar::b.tar` two.
     """
     if not _NAMING.search(text) or _DRIVE.match(text) or _STAND_IN.match(text) or "::" in text:
         return False

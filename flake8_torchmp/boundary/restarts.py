@@ -282,7 +282,14 @@ def _left_at_once(module: Module) -> Iterator[ast.For]:
                 loop = up(loop)
             if isinstance(loop, ast.For) and _ends_at_once(loop) and _loop_around(loop) is not None:
                 found[loop] = None
-    yield from found
+    yield from (loop for loop in found if len(loop.body) > 1 or _is_used(loop, module))
+
+
+def _is_used(loop: ast.For, module: Module) -> bool:
+    """Whether somebody looks at what comes: `for _ in loader: break` only begins, as a run that goes on has to."""
+    scope = module.scope_of(loop)
+    names = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
+    return any(module.scope_of(load) is scope for name in names for load in module.loads(name))
 
 
 def _ends_at_once(loop: ast.For) -> bool:

@@ -122,6 +122,13 @@ UNPICKLABLES: dict[str, str] = {
     **dict.fromkeys("jieba.Tokenizer jieba.posseg.POSTokenizer".split(), "a tokenizer of jieba"),
     **dict.fromkeys("rich.console.Console rich.progress.Progress rich.live.Live".split(), "a console of rich"),
     "annoy.AnnoyIndex": "an index of Annoy",
+    **dict.fromkeys(
+        "mediapipe.solutions.hands.Hands mediapipe.solutions.face_mesh.FaceMesh mediapipe.solutions.pose.Pose "
+        "mediapipe.solutions.holistic.Holistic mediapipe.solutions.face_detection.FaceDetection "
+        "mediapipe.solutions.selfie_segmentation.SelfieSegmentation".split(),
+        "a graph of MediaPipe",
+    ),
+    "webrtcvad.Vad": "a voice detector of webrtcvad",
 }
 BOUND_FUNCTIONS = dict.fromkeys(
     "jieba.cut jieba.lcut jieba.cut_for_search jieba.lcut_for_search jieba.tokenize".split(),

@@ -62,8 +62,8 @@ if __name__ == "__main__":
 - Resources that calls open which neither its table nor the option `resource-openers` names.
 - Raw sockets as arguments: multiprocessing duplicates them for the child, and servers are written that way.
 - A resource in an argument where every process is known to be forked: it is not pickled, and may be for one child.
-- A global that a pool's initializer opens in each worker, and one that a function binds; where that keeps what it
-  opens and the parent calls it too, before there are loaders, it is reported.
+- A global that a pool's initializer opens in each worker, and one that a function binds; where that, or a cache
+  around it, keeps what it opens and the parent calls it too, before there are loaders, it is reported.
 
 ## How to silence it
 Write `# noqa: TMP304` on the line that is reported. For a file or a folder use flake8's per-file-ignores in
@@ -107,8 +107,9 @@ def open_resource_to_worker(module: Module, model: Model) -> Iterator[Finding]:
             ]
             yield model.finding("TMP304", message, read, worker.scope.module, way, cause=variable.text)
         for variable, handle in model.early_openings.by(worker):
+            keeper = variable.name if variable.name != worker.scope.name else "its cache"
             message = (
-                f"{variable.name} keeps the {handle.opener.text} that {worker.scope.name}() opens for the parent, and "
+                f"{keeper} keeps the {handle.opener.text} that {worker.scope.name}() opens for the parent, and "
                 f"workers that are forked then get each other's data ({worker.reached_from}): "
                 f"keep one for each os.getpid()"
             )

@@ -69,6 +69,7 @@ for the project `extend-ignore = TMP403` there, or their counterparts in the too
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
@@ -81,8 +82,16 @@ from . import rule
 
 @rule("TMP403", "dataset-state-changed-in-worker")
 def dataset_state_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
-    for worker in model.workers.of(module):
+    workers = model.workers.of(module)
+    inside = {worker.scope.place for worker in workers}
+    for worker in workers:
+        told: set[tuple[ast.AST, str]] = set()
         for lost in model.object_state.lost_changes(worker):
+            reader = lost.read_in.scope_of(lost.read).enclosing_function()
+            is_in_worker = reader is not None and reader.place in inside  # as this program alone shows
+            if is_in_worker or (lost.node, lost.attribute) in told:
+                continue
+            told.add((lost.node, lost.attribute))
             message = (
                 f"{worker.scope.name}() changes self.{lost.attribute} in a worker's copy of the object, and the "
                 "parent, which reads it, never sees that: return it with the sample, or share it (a Value, a queue)"

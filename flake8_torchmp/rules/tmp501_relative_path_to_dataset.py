@@ -86,8 +86,9 @@ if __name__ == "__main__":
 
 ## What it does not see
 - Paths from the command line, the environment or a configuration file.
-- Whether the program ever changes its folder: a relative path is reported although it works when the program is always
-  started in the same folder.
+- Whether the program is always started in the same folder: a relative path is reported although it works then. Only
+  where the module goes to its own folder first (`os.chdir(os.path.dirname(__file__))`) is it settled.
+- Texts that stand for a path which the user has to fill in: `"path/to/images"`.
 - What a parameter means, if neither its name nor its use says that it is a path: texts such as `split="train/clean"`,
   keys in an HDF5 file or `image/png` are left alone.
 - Tests, which run in one folder: files that say so by their name.
@@ -104,6 +105,7 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.joining import counts_parts, handing_function, only_joins
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.own_folder import goes_to_own_folder
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 
@@ -117,6 +119,8 @@ def relative_path_to_dataset(module: Module, model: Model) -> Iterator[Finding]:
     for given in model.dataset_arguments(module):
         for literal in model.paths.relative_literals(given.source):
             if literal.module is not module and model.is_test(literal.module):
+                continue
+            if goes_to_own_folder(literal.module) or goes_to_own_folder(given.module):
                 continue
             message = (
                 f'relative path "{literal.text}" goes to the dataset {given.dataset} ({given.parameter}=) and resolves '

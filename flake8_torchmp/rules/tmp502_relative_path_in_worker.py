@@ -65,6 +65,7 @@ if __name__ == "__main__":
   they are a parameter's default that some caller leaves out.
 - Libraries that open files in their own functions, beyond the usual ones of Python, NumPy, torch, PIL and pandas.
 - Files that are opened only where they are there (`if os.path.isfile("notes.txt"):`), unless something is raised else.
+- Modules that go to their own folder first: `os.chdir(os.path.dirname(__file__))`.
 - `os.walk(".")` and the like, also a parameter's default `"."`: their author means the current folder, whichever it is.
 - Files that worker code writes: they are left where the user is, as by any program. They are reported where the project
   changes the current folder (`os.chdir`), other than those that the ranks of a distributed program write.
@@ -84,6 +85,7 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.import_time import has_tests
 from flake8_torchmp.boundary.left_files import may_change_folder, writes
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.own_folder import goes_to_own_folder
 from flake8_torchmp.boundary.paths import Literal, is_asked_for_first
 from flake8_torchmp.boundary.spelled_paths import is_spelled_out_by_worker
 from flake8_torchmp.boundary.workers import RANKS
@@ -105,6 +107,8 @@ def relative_path_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         for node, literal in model.paths.opened_in(worker.scope):
             if writes(node) and (is_rank or not may_change_folder(model.codebase, module, worker.scope.module)):
                 continue  # it leaves its files where the user is, as any program does
+            if goes_to_own_folder(module) or goes_to_own_folder(literal.module):
+                continue
             if _is_current_folder(node, literal) or is_asked_for_first(node, literal):
                 continue
             if is_spelled_out_by_worker(literal, worker.scope, model.workers):

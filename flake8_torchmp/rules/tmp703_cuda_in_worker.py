@@ -9,6 +9,9 @@ each one, and tensors that have to be kept alive in the worker as long as the pa
 Return tensors of the CPU, let the loader pin them (`pin_memory=True`) and move each batch in the training loop, with
 `non_blocking=True`.
 
+A tensor or a model that the parent has put on the GPU and the dataset keeps is no better: as soon as a forked worker
+reads it, that is "CUDA error: initialization error" (`TensorDataset(x.cuda(), y.cuda())`).
+
 A device counts if it can be CUDA by what the project shows, so `"cuda" if torch.cuda.is_available() else "cpu"` does,
 also as a parameter's default that is kept on the dataset.
 
@@ -57,8 +60,7 @@ if __name__ == "__main__":
 
 ## What it does not see
 - Whether the parent has used CUDA before the workers start.
-- Devices that come from a configuration file or are taken from another tensor (`x.to(y.device)`), a default device, a
-  model on the GPU that the dataset keeps and calls.
+- Devices that come from a configuration file or are taken from another tensor (`x.to(y.device)`), a default device.
 - Loaders whose workers are never forked: who chooses spawn or forkserver by name is taken to have thought of it.
 
 ## How to silence it
@@ -104,6 +106,24 @@ def cuda_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             used = (node, worker.scope.module, f"used in {worker.scope.name}()")
             way = model.steps(device.way if device is not None else (), used)
             yield model.finding("TMP703", message, node, worker.scope.module, way)
+    yield from _kept(module, model)
+
+
+def _kept(module: Module, model: Model) -> Iterator[Finding]:
+    """What the parent has put on the GPU, and workers read on the dataset."""
+    told: set[ast.AST] = set()
+    for kept in model.gpu_state.of(module):
+        if kept.node in told or counts_without_cuda(kept.module):
+            continue
+        told.add(kept.node)
+        what = f"what {kept.held.holding.text} keeps" if kept.held.holding.text else "what the dataset keeps"
+        message = (
+            f"{what} is put on the GPU here, where a forked worker cannot read it ({kept.held.place[2]}): keep it on "
+            "the CPU and move the batch in the training loop"
+        )
+        finding = model.finding("TMP703", message, kept.node, kept.module, model.steps(kept.held.way, kept.held.place))
+        if not model.is_left_to_test(finding, kept.held):
+            yield finding
 
 
 def _uses(worker: WorkerFunction, model: Model) -> list[CudaUse]:

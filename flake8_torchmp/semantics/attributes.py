@@ -337,7 +337,13 @@ def _entry_given(evaluator: Evaluator, arguments: Arguments, name: str) -> Sourc
 
 
 def _bind(evaluator: Evaluator, base: Value, value: Value) -> Iterator[Value]:
-    """A function found in a class becomes a method, a property its value."""
+    """A function found in a class becomes a method, a property or another descriptor its value."""
+    if isinstance(value, Instance) and isinstance(base, Instance):
+        told = classes.find_method(evaluator, value.cls, "__get__")
+        if told is not None:
+            given = evaluator.returned(evaluator.frame(told.scope, None, told.closure, value))
+            yield from [item for item in given if item.key != value.key] or [UNKNOWN]  # itself for the class alone
+            return
     if not isinstance(value, Function) or not has_receiver(value.scope):
         yield value
         return

@@ -148,6 +148,12 @@ def is_cached_property(node: Any) -> bool:
     return _decorated_as(node, "cached_property")
 
 
+def remembers_results(node: Any) -> bool:
+    """Whether a function gives again what it has once given: `@functools.cache`, `@lru_cache(maxsize=None)`."""
+    decorators = getattr(node, "decorator_list", ())
+    return any(last_name(d.func if isinstance(d, ast.Call) else d) in ("cache", "lru_cache") for d in decorators)
+
+
 def is_plain(node: Any) -> bool:
     """Whether no decorator changes what calling a function gives, as contextlib's do."""
     if isinstance(node, ast.AsyncFunctionDef):

@@ -197,3 +197,23 @@ def library_init(evaluator: Evaluator, instance: Instance) -> list[tuple[str, Ar
     if not inits and instance.arguments is not None and not is_record(evaluator, instance.cls):
         found += [(name, instance.arguments) for name in library_bases(evaluator, instance.cls)]
     return found
+
+
+def method_around(scope: Scope, owner: Scope) -> Scope | None:
+    """The method of a class that a scope is part of."""
+    current: Scope | None = scope
+    while current is not None and current.parent is not owner:
+        current = current.parent
+    return current
+
+
+def is_replaced(scope: Scope, owner: Scope, derived: Scope) -> bool:
+    """Whether a derived class has its own instead of the method that a scope is part of, and does not call it."""
+    method = method_around(scope, owner) if owner is not derived else None
+    bound = derived.bindings.get(method.name, ()) if method is not None else ()
+    replacing = [binding.node for binding in bound if binding.kind == "def"]
+    return bool(replacing) and not any(
+        isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and method and part.func.attr == method.name
+        for node in replacing
+        for part in ast.walk(node)
+    )

@@ -99,6 +99,13 @@ def alternatives(node: ast.expr) -> list[ast.expr]:
     return [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
 
 
+def without_keys(node: ast.expr) -> ast.expr:
+    """`self.blocks` of `self.blocks[name][0]`."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
+
+
 def mentions(node: ast.AST, names: Collection[str]) -> bool:
     """Whether one of some variables stands in a node."""
     return any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(node))
