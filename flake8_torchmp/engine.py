@@ -27,8 +27,9 @@ from .settings import Settings
 if TYPE_CHECKING:
     from .cache import Cache
 
-MOST_LOADED = 8_000_000
-"""Bytes of source whose trees are kept from rule to rule and from file to file: they take thirty times as much."""
+MOST_LOADED = 16_000_000
+"""Bytes of source whose trees are kept from file to file, and half as many more from rule to rule: they take thirty
+times as much, and what was given up is often parsed again."""
 
 FEW = 20
 """Fewer files than this are done sooner than processes have started."""
@@ -64,9 +65,16 @@ def _calls_what_it_looks_up(text: bytes, called: set[bytes]) -> bool:
 class Project:
     """One project: what it has read and found is kept."""
 
-    def __init__(self, root: Path, settings: Settings, buffers: Mapping[str, bytes] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        settings: Settings,
+        buffers: Mapping[str, bytes] | None = None,
+        most_loaded: int = MOST_LOADED,
+    ) -> None:
         self.codebase = Codebase(Extent(str(root), settings.source_roots, LIBRARIES, POPULAR_NAMES, buffers or {}))
         self.model = Model(self.codebase, settings)
+        self._most_loaded = most_loaded
         self._seeds: dict[str, bool] = {}
         self._asked = 0
         self._found: dict[str, list[Finding]] = {}
@@ -117,12 +125,12 @@ class Project:
     def findings_from(self, seed: str) -> list[Finding]:
         """What the crossings, worker code and starts of one file lead to, there and in other files."""
         if seed not in self._found:
-            self._bound_memory()
+            self._bound_memory(self._most_loaded)
             module = self.codebase.module(seed)
             self._found[seed] = []
             with _uncollected(), _deep_stack():
                 for rule in asked(self.model.settings) if module is not None else ():
-                    self._bound_memory()
+                    self._bound_memory(self._most_loaded * 3 // 2)
                     self.model.start_afresh()
                     self._found[seed] += self._checked(rule, seed)
         return self._found[seed]
@@ -137,8 +145,8 @@ class Project:
             if problem:
                 yield path, problem
 
-    def _bound_memory(self) -> None:
-        if self.codebase.loaded_bytes > MOST_LOADED:
+    def _bound_memory(self, most: int) -> None:
+        if self.codebase.loaded_bytes > most:
             self.model.forget()
             gc.unfreeze()
             gc.collect()

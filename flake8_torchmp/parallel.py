@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from pathlib import Path
 
-from .engine import Project
+from .engine import MOST_LOADED, Project
 from .findings import Finding
 from .settings import Settings
 
@@ -52,7 +52,7 @@ class Processes:
 
 def _open(root: str, settings: Settings, buffers: dict[str, bytes]) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _projects[:] = [Project(Path(root), settings, buffers)]
+    _projects[:] = [Project(Path(root), settings, buffers, MOST_LOADED // 2)]  # there are several that keep it
 
 
 def _end_with_parent() -> None:
