@@ -44,12 +44,14 @@ class GpuState:
         Who keeps data on the GPU thinks of no workers: only a count that is spelled out says that there are some.
         """
         for held in self.resources.held(module):
-            is_forked = held.role == "dataset" and "fork" in held.methods and bool(held.uses)
-            if is_forked and self._is_touched(held.holding) and self._has_known_workers(held):
-                made, frame = self._made_by(held.holding)
-                node = self._moving(made, frame) if frame is not None else None
-                if frame is not None and node is not None:
-                    yield KeptOnGpu(held, node, frame.module)
+            if held.role != "dataset" or "fork" not in held.methods or not held.uses:
+                continue
+            made, frame = self._made_by(held.holding)
+            node = self._moving(made, frame) if frame is not None else None
+            if frame is None or node is None:
+                continue
+            if self._is_touched(held.holding) and self._has_known_workers(held):
+                yield KeptOnGpu(held, node, frame.module)
 
     def _has_known_workers(self, held: HeldOver) -> bool:
         call, module = held.uses[0], held.place[1]
