@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flake8_torchmp import source
 from flake8_torchmp.semantics.codebase import Codebase
@@ -62,3 +64,9 @@ def test_what_an_import_comes_to(tmp_path: Path, text: str, comes_to_one: bool) 
         "\n\nclass Starter:\n    def run(self):\n        begin()\n",
     )
     assert Reach(codebase, THREADS).comes_by_import(str(tmp_path / "user.py")) is comes_to_one
+
+
+@given(st.text(st.sampled_from("ab_1 .\n\té(")), st.text(st.sampled_from("ab_1"), min_size=1))
+def test_the_words_of_a_file_are_those_that_a_search_finds(text: str, word: str) -> None:
+    data, wanted = text.encode(), word.encode()
+    assert (wanted in source.words(data)) == (next(source.places(wanted, data), None) is not None)
