@@ -75,14 +75,17 @@ class Daemons:
         """Whether a module sets attributes of the class Pool itself: how its workers are made is unknown then."""
         key = ("pools are changed",)
         if key not in module.memo:
-            module.memo[key] = any(
-                isinstance(value, External) and value.name == "multiprocessing.pool.Pool"
-                for changes in module.changes.values()
-                for change in changes
-                if change.kind == "attribute" and last_name(change.target) in module.names_of("Pool")
-                for value in self.evaluator.values(change.target, self.evaluator.frame_at(change.target, module))
-            )
+            module.memo[key] = self.evaluator.alone(lambda: self._changes_pools(module))
         return bool(module.memo[key])
+
+    def _changes_pools(self, module: Module) -> bool:
+        return any(
+            isinstance(value, External) and value.name == "multiprocessing.pool.Pool"
+            for changes in module.changes.values()
+            for change in changes
+            if change.kind == "attribute" and last_name(change.target) in module.names_of("Pool")
+            for value in self.evaluator.values(change.target, self.evaluator.frame_at(change.target, module))
+        )
 
     def _is_true(self, source: Source | None) -> bool:
         return source is not None and all(_is_true_value(value) for value in self.evaluator.of(source))

@@ -55,28 +55,23 @@ def _cuda_uses(evaluator: Evaluator, scope: Scope, frame: Frame) -> Iterator[Cud
 
 
 def _may_use(evaluator: Evaluator, node: ast.Call, frame: Frame) -> bool:
-    name = last_name(node.func)
-    return (
-        name == "cuda" or _device_given(evaluator, node, name, frame) is not None or _is_of_cuda(evaluator, node, frame)
-    )
+    return _device_given(evaluator, node, frame) is not None or _is_of_cuda(evaluator, node, frame)
 
 
 def devices_used(evaluator: Evaluator, node: ast.Call, frame: Frame) -> Iterator[Value | None]:
     """What names CUDA in the device that a call is given; None where it uses CUDA without being given one."""
-    name = last_name(node.func)
-    given = _device_given(evaluator, node, name, frame)
+    given = _device_given(evaluator, node, frame)
+    if _follows_its_input(node):
+        return
     if given is not None:
-        if not _follows_its_input(node):
-            yield from (device for value in evaluator.of(given) for device in _cuda_named(evaluator, value))
-    elif ((name == "cuda" and isinstance(node.func, ast.Attribute)) or _is_of_cuda(evaluator, node, frame)) and not (
-        _follows_its_input(node) or _asks_for_given_device(node, frame.module)
-    ):
+        yield from (device for value in evaluator.of(given) for device in _cuda_named(evaluator, value))
+    elif _is_of_cuda(evaluator, node, frame) and not _asks_for_given_device(node, frame.module):
         yield None
 
 
-def _device_given(evaluator: Evaluator, node: ast.Call, name: str, frame: Frame) -> Source | None:
+def _device_given(evaluator: Evaluator, node: ast.Call, frame: Frame) -> Source | None:
     """The device of `x.to(device)` and `torch.zeros(2, device=device)`, also in a dict: `torch.zeros(2, **options)`."""
-    inner = evaluator.frame_in(frame.module.scope_of(node), frame)
+    name, inner = last_name(node.func), evaluator.frame_in(frame.module.scope_of(node), frame)
     for keyword in node.keywords:
         if keyword.arg in ("device", "map_location"):
             return Source(keyword.value, inner) if name != "device" else None
@@ -88,7 +83,9 @@ def _device_given(evaluator: Evaluator, node: ast.Call, name: str, frame: Frame)
 
 
 def _is_of_cuda(evaluator: Evaluator, node: ast.Call, frame: Frame) -> bool:
-    """Whether a call is of `torch.cuda`, and more than a question."""
+    """Whether it is `x.cuda()`, or a call of `torch.cuda` that is more than a question."""
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
+        return True
     root = root_name(node.func)
     scope = frame.module.scope_of(node)
     if b"cuda" not in frame.module.data or not _may_be_of_module(root, evaluator.scope_binding(root, scope)):

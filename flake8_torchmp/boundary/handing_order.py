@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import LOOPS, block_of
+from flake8_torchmp.semantics.flow import LOOPS, following
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import ancestors, dotted, last_name, position, statement_of, up
+from flake8_torchmp.semantics.nodes import ancestors, dotted, last_name, position, up
 from flake8_torchmp.semantics.scopes import Scope
 
 from .crossings import Crossings
@@ -62,10 +62,8 @@ class HandingOrder:
 def is_dropped_behind(node: ast.AST, name: str) -> bool:
     """`rows = [reader[i] for i in range(len(reader))]; del reader`: what it has opened goes with it."""
     return bool(name) and any(
-        isinstance(statement, ast.Delete)
-        and position(statement) > position(node)
-        and any(dotted(target) == name for target in statement.targets)
-        for statement in block_of(statement_of(node))
+        isinstance(statement, ast.Delete) and any(dotted(target) == name for target in statement.targets)
+        for statement in following(node)
     )
 
 

@@ -7,6 +7,7 @@ import ast
 from flake8_torchmp.semantics.binder import MUTATORS
 from flake8_torchmp.semantics.calls import Arguments, handed_names, is_manager
 from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.flow import is_in_block
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import ancestors, body_nodes, last_name, position, root_name, statement_of, up
 from flake8_torchmp.semantics.scopes import Binding, Scope
@@ -192,13 +193,9 @@ def _is_put_back(changed: ast.AST, function: Scope) -> bool:
         isinstance(node.value, ast.Name)
         and node.value.id in kept
         and ast.unparse(node.targets[0]) == text
-        and any(isinstance(outer, ast.Try) and _is_in(node, outer.finalbody) for outer in ancestors(node))
+        and any(isinstance(outer, ast.Try) and is_in_block(node, outer.finalbody) for outer in ancestors(node))
         for node in assigned
     )
-
-
-def _is_in(node: ast.AST, block: list[ast.stmt]) -> bool:
-    return any(statement is outer for statement in block for outer in (node, *ancestors(node)))
 
 
 def _is_bound_before(node: ast.AST, variable: Global, worker: WorkerFunction) -> bool:

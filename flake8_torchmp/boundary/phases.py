@@ -15,9 +15,9 @@ from flake8_torchmp.semantics.nodes import DEFINITIONS, FUNCTIONS, ancestors, bo
 from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import Class, Function, Method
 
+from .construction import CONSTRUCTION
 from .guards import is_guarded
 
-MAKING = ("__init__", "__post_init__", "__new__")
 CALLING = "__call__"
 COMMANDS = frozenset(("command", "callback"))
 """Methods of click, Typer, cyclopts and cleo that make the function behind them a command of the program."""
@@ -104,7 +104,7 @@ class Phases:
     def _name_in_use(scope: Scope) -> str:
         """The name by which a function is called: for what makes an object or is run by calling it, its class's."""
         owner = scope.parent
-        is_by_class = scope.name in (*MAKING, CALLING) and owner is not None and owner.is_class
+        is_by_class = scope.name in (*CONSTRUCTION, CALLING) and owner is not None and owner.is_class
         return owner.name if is_by_class and owner is not None else scope.name
 
     def _paths_naming(self, scope: Scope) -> list[str]:
@@ -142,7 +142,7 @@ class Phases:
             if not any(item is scope.node for item in ancestors(node)) and self._names_function(node, scope, module):
                 yield self._place(node), module
         owner = scope.parent
-        if scope.name in MAKING and module is scope.module and owner is not None and owner.is_class:
+        if scope.name in CONSTRUCTION and module is scope.module and owner is not None and owner.is_class:
             for call in made_by_class_methods(owner):
                 yield self._place(call.func), module
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import LOOPS, Condition
+from flake8_torchmp.semantics.flow import LOOPS, Condition, is_in_block
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name, position, up
 from flake8_torchmp.semantics.program_order import Mark, State, Walk, Watch, contradict, runs_once, tests_of
@@ -156,7 +156,7 @@ class ProgramRun(Walk):
         if position(mark.node) <= position(node):
             return False
         loops = [outer for outer in ancestors(node) if isinstance(outer, ast.For | ast.While)]
-        is_in_turn = any(_is_in(node, loop.body) and _is_in(mark.node, loop.body) for loop in loops)
+        is_in_turn = any(is_in_block(node, loop.body) and is_in_block(mark.node, loop.body) for loop in loops)
         return not is_in_turn or self._is_short(mark.key)
 
     def _called(self, callee: Value, node: ast.Call, frame: Frame, state: State) -> State:
@@ -345,10 +345,6 @@ def _is_one_of_many(task: ast.Call) -> bool:
     return not (isinstance(holder, ast.Attribute) and holder.attr == "result") and any(
         isinstance(outer, (*LOOPS, *COMPREHENSIONS)) for outer in ancestors(task)
     )
-
-
-def _is_in(node: ast.AST, block: list[ast.stmt]) -> bool:
-    return any(outer is statement for statement in block for outer in (node, *ancestors(node)))
 
 
 def add(moments: dict[int, Moment], moment: Moment) -> None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from flake8_torchmp.semantics.calls import parameters
-from flake8_torchmp.semantics.flow import block_of
+from flake8_torchmp.semantics.flow import block_of, is_in_block
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, is_none, last_name, root_name
 from flake8_torchmp.semantics.scopes import Binding, Scope
 
@@ -298,7 +298,7 @@ def _is_left_behind(name: str, body: Sequence[ast.stmt], scope: Scope, receivers
     steps = (s.value for s in body if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call))
     if any(root_name(step.func) in told for step in steps):
         return True  # `image = self.augment(image)`
-    others = [b for b in scope.bindings[name] if not _is_within(b.node, body)]
+    others = [b for b in scope.bindings[name] if not is_in_block(b.node, body)]
     if not others:
         return any(isinstance(outer, ast.For | ast.While) for outer in _around(body[0]))
     earlier = [binding for binding in others if 0 < _line(binding) < body[0].lineno]
@@ -318,14 +318,10 @@ def steps_of(receivers: set[str], scope: Scope) -> Iterator[str]:
 def _is_read_outside(name: str, body: Sequence[ast.stmt], scope: Scope) -> bool:
     return any(
         isinstance(load, ast.Name)
-        and not _is_within(load, body)
+        and not is_in_block(load, body)
         and scope.module.scope_of(load).enclosing_function() is scope
         for load in scope.module.loads(name)
     )
-
-
-def _is_within(node: ast.AST, body: Sequence[ast.stmt]) -> bool:
-    return any(outer is statement for outer in (node, *ancestors(node)) for statement in body)
 
 
 def _line(binding: Binding) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
-from flake8_torchmp.semantics.flow import LOOPS, block_of
-from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, dotted, last_name, position, statement_of, up
+from flake8_torchmp.semantics.flow import LOOPS, following
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, dotted, up
 
 
 def are_several(calls: Collection[ast.AST]) -> bool:
@@ -24,18 +24,12 @@ def take_turns(calls: Collection[ast.AST]) -> bool:
 def _is_waited_for(call: ast.AST) -> bool:
     made = up(call)
     names = {dotted(target) for target in made.targets} - {""} if isinstance(made, ast.Assign) else set()
+    behind = (statement.value for statement in following(call) if isinstance(statement, ast.Expr))
     return any(
-        last_name(waiting.func) == "join"
+        isinstance(waiting, ast.Call)
         and isinstance(waiting.func, ast.Attribute)
+        and waiting.func.attr == "join"
         and dotted(waiting.func.value) in names
         and not (waiting.args or waiting.keywords)
-        for waiting in _calls_behind(call)
+        for waiting in behind
     )
-
-
-def _calls_behind(call: ast.AST) -> Iterator[ast.Call]:
-    """The calls that are statements behind another one, in its block."""
-    for statement in block_of(statement_of(call)):
-        done = statement.value if isinstance(statement, ast.Expr) else None
-        if isinstance(done, ast.Call) and position(done) > position(call):
-            yield done

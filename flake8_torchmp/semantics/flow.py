@@ -217,6 +217,17 @@ def caught_by(handler: ast.ExceptHandler) -> list[str]:
     return [dotted(kind).rpartition(".")[2] if kind is not None else "" for kind in kinds]
 
 
+def is_in_block(node: ast.AST, block: Sequence[ast.stmt]) -> bool:
+    """Whether a node is one of the statements of a block, or stands in one."""
+    return any(outer is statement for statement in block for outer in (node, *ancestors(node)))
+
+
+def following(node: ast.AST) -> Iterator[ast.stmt]:
+    """The statements behind the one that a node stands in, in its block."""
+    place = statement_of(node)
+    return (statement for statement in block_of(place) if position(statement) > position(place))
+
+
 def is_in_handler(node: ast.AST) -> bool:
     """Whether a node runs only where something in its function has failed."""
     inside = takewhile(lambda outer: not isinstance(outer, FUNCTIONS), ancestors(node))
