@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from . import source
-from .boundary.apis import LIBRARIES, OWN_WORDS, POPULAR_NAMES, WORDS
-from .boundary.expectations import expects_error
+from .boundary.failures.expectations import expects_error
 from .boundary.model import Model
+from .boundary.tables.apis import LIBRARIES, OWN_WORDS, POPULAR_NAMES, WORDS
 from .findings import CRASH, Answer, Finding
 from .rules import Rule, all_rules
 from .semantics.codebase import Codebase

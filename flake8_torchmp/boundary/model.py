@@ -18,49 +18,49 @@ from flake8_torchmp.semantics.program_order import imported_files
 from flake8_torchmp.semantics.values import Class, Function, Hop, Instance, Value
 from flake8_torchmp.settings import Settings
 
-from . import samples
-from .aftermath import Aftermath
-from .apis import DEFERRED, Api
-from .context_arguments import ContextArguments
-from .crossings import Crossings
-from .dataset_arguments import DatasetArgument, DatasetArguments
-from .datasets import UNSEEN_LOADER, Datasets
-from .devices import CudaUses
-from .early_openings import EarlyOpenings
-from .ecosystem import FLUENT
-from .exceptions import Exceptions
-from .filled_arguments import FilledArguments
-from .gpu_state import GpuState
-from .hanging import Hangings
-from .import_time import ImportTime, has_tests, is_called_test
-from .kept_workers import KeptWorkers
-from .lifetimes import Lifetimes
-from .listings import Listings
-from .loader_options import LoaderOptions
-from .loaders import Loaders
-from .method_names import MethodNames
-from .methods import StartMethods
-from .object_lists import ObjectLists
-from .object_state import ObjectState
-from .openers import Openers
-from .own_copies import OwnCopies
-from .paths import Paths
-from .phases import Phases
-from .programs import Programs
-from .random_globals import RandomGlobals
-from .resources import HeldOver, Resources
-from .restarts import Restarts
-from .same_streams import SameStreams
-from .seeding import Seeds
-from .sharding import Sharding
-from .starts import Starts
-from .state import State
-from .streams import Streams
-from .target_arguments import TargetArguments
-from .timeline import Timeline
-from .unpicklables import Unpicklables
-from .worker_infos import WorkerInfos
-from .workers import Workers
+from .circumstances.methods import StartMethods
+from .circumstances.phases import Phases
+from .crossing.context_arguments import ContextArguments
+from .crossing.crossings import Crossings
+from .crossing.hanging import Hangings
+from .crossing.loader_options import LoaderOptions
+from .crossing.method_names import MethodNames
+from .crossing.restarts import Restarts
+from .crossing.target_arguments import TargetArguments
+from .drawing.same_streams import SameStreams
+from .drawing.seeding import Seeds
+from .drawing.sharding import Sharding
+from .drawing.streams import Streams
+from .failures.exceptions import Exceptions
+from .files.dataset_arguments import DatasetArgument, DatasetArguments
+from .files.listings import Listings
+from .files.paths import Paths
+from .loading.datasets import UNSEEN_LOADER, Datasets
+from .loading.loaders import Loaders
+from .module_state.own_copies import OwnCopies
+from .module_state.random_globals import RandomGlobals
+from .module_state.state import State
+from .objects.devices import CudaUses
+from .objects.early_openings import EarlyOpenings
+from .objects.filled_arguments import FilledArguments
+from .objects.gpu_state import GpuState
+from .objects.kept_workers import KeptWorkers
+from .objects.lifetimes import Lifetimes
+from .objects.object_lists import ObjectLists
+from .objects.object_state import ObjectState
+from .objects.resources import HeldOver, Resources
+from .objects.unpicklables import Unpicklables
+from .runs.aftermath import Aftermath
+from .runs.programs import Programs
+from .runs.timeline import Timeline
+from .starting.import_time import ImportTime, has_tests, is_called_test
+from .starting.starts import Starts
+from .tables.apis import DEFERRED, Api
+from .tables.ecosystem import FLUENT
+from .tables.openers import Openers
+from .working import samples
+from .working.worker_infos import WorkerInfos
+from .working.workers import Workers
 
 
 class HandedOver(NamedTuple):

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from flake8_torchmp.boundary.paths import is_relative
+from flake8_torchmp.boundary.files.paths import is_relative
 from flake8_torchmp.findings import Repair
 
 from .change import Change, Edit, NotFixable

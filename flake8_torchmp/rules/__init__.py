@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from flake8_torchmp.boundary.import_time import is_called_test
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.starting.import_time import is_called_test
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 

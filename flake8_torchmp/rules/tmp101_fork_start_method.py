@@ -87,9 +87,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.import_time import is_called_test
-from flake8_torchmp.boundary.method_names import MethodName
+from flake8_torchmp.boundary.crossing.method_names import MethodName
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.starting.import_time import is_called_test
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 

@@ -68,10 +68,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.guards import is_guarded
-from flake8_torchmp.boundary.methods import asks_for_method, mp_name
+from flake8_torchmp.boundary.circumstances.guards import is_guarded
+from flake8_torchmp.boundary.circumstances.methods import asks_for_method, mp_name
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.program_runs import CATCHING
+from flake8_torchmp.boundary.runs.program_runs import CATCHING
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.decorating import caught_on_the_way
 from flake8_torchmp.semantics.module import Module

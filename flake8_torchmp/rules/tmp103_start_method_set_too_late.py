@@ -73,9 +73,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.methods import asks_whether_set, mp_name
+from flake8_torchmp.boundary.circumstances.methods import asks_whether_set, mp_name
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.program_runs import CATCHING, SETTLING, is_forced
+from flake8_torchmp.boundary.runs.program_runs import CATCHING, SETTLING, is_forced
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.decorating import caught_on_the_way
 from flake8_torchmp.semantics.module import Module

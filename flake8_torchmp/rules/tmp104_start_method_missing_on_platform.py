@@ -66,10 +66,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.guards import asks_for_platform, mentions_platform, needs_posix
-from flake8_torchmp.boundary.method_names import MethodName
+from flake8_torchmp.boundary.circumstances.guards import asks_for_platform, mentions_platform, needs_posix
+from flake8_torchmp.boundary.crossing.method_names import MethodName
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.targets import has_windows
+from flake8_torchmp.boundary.tables.targets import has_windows
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.decorating import caught_on_the_way
 from flake8_torchmp.semantics.module import Module

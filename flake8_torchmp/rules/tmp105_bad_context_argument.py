@@ -62,9 +62,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.context_arguments import BadContext
-from flake8_torchmp.boundary.method_names import MethodName
-from flake8_torchmp.boundary.methods import is_context
+from flake8_torchmp.boundary.circumstances.methods import is_context
+from flake8_torchmp.boundary.crossing.context_arguments import BadContext
+from flake8_torchmp.boundary.crossing.method_names import MethodName
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.flow import Condition, caught_around, conditions

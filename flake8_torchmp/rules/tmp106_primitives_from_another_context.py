@@ -62,11 +62,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.apis import PRIMITIVES
-from flake8_torchmp.boundary.context_arguments import MODULES
-from flake8_torchmp.boundary.crossings import Crossing
+from flake8_torchmp.boundary.crossing.context_arguments import MODULES
+from flake8_torchmp.boundary.crossing.crossings import Crossing
+from flake8_torchmp.boundary.crossing.primitives import Primitive, methods_of, primitive
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.primitives import Primitive, methods_of, primitive
+from flake8_torchmp.boundary.tables.apis import PRIMITIVES
 from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import last_name

@@ -67,8 +67,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.import_time import is_program_file
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.starting.import_time import is_program_file
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import statement_of

@@ -58,9 +58,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.guards import is_guarded
-from flake8_torchmp.boundary.made_classes import class_maker, enumeration
+from flake8_torchmp.boundary.circumstances.guards import is_guarded
 from flake8_torchmp.boundary.model import HandedOver, Model
+from flake8_torchmp.boundary.objects.made_classes import class_maker, enumeration
 from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import DEFINITIONS

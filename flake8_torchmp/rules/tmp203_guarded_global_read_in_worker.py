@@ -70,11 +70,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.global_names import Global
-from flake8_torchmp.boundary.guards import is_guarded
+from flake8_torchmp.boundary.circumstances.global_names import Global
+from flake8_torchmp.boundary.circumstances.guards import is_guarded
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.sides import is_left_to_parent
-from flake8_torchmp.boundary.workers import WorkerFunction
+from flake8_torchmp.boundary.working.sides import is_left_to_parent
+from flake8_torchmp.boundary.working.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.flow import caught_around
 from flake8_torchmp.semantics.module import Module

@@ -112,8 +112,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.made_classes import class_maker, may_be_found
 from flake8_torchmp.boundary.model import HandedOver, Model
+from flake8_torchmp.boundary.objects.made_classes import class_maker, may_be_found
 from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.module import Module

@@ -109,7 +109,7 @@ import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.resources import OpenResource
+from flake8_torchmp.boundary.objects.resources import OpenResource
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 

@@ -95,7 +95,7 @@ def open_resource_to_worker(module: Module, model: Model) -> Iterator[Finding]:
         yield model.finding("TMP304", message, node, place, model.steps(found.held.way, found.held.place))
     for worker in model.workers.of(module):
         for read, variable, opener, reason in model.resources.globals_read(worker, model.state):
-            if model.workers.are_set_in_worker(variable, model.state, module):
+            if model.state.is_set_in_workers(variable, model.workers, module):
                 continue
             message = (
                 f"{variable.name} ({opener.text}) is opened when its module is imported, and {reason} "

@@ -94,7 +94,7 @@ import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.resources import HeldOver
+from flake8_torchmp.boundary.objects.resources import HeldOver
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.flow import LOOPS, contradict, facts_at
 from flake8_torchmp.semantics.module import Module

@@ -62,8 +62,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.crossing.primitives import primitive
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.primitives import primitive
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 

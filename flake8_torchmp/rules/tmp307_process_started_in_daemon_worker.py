@@ -64,12 +64,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.guards import is_guarded
+from flake8_torchmp.boundary.circumstances.guards import is_guarded
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.samples import frames_of_given
-from flake8_torchmp.boundary.sides import asks_for_side, is_left_to_parent
-from flake8_torchmp.boundary.starts import Start
-from flake8_torchmp.boundary.workers import WorkerFunction
+from flake8_torchmp.boundary.starting.starts import Start
+from flake8_torchmp.boundary.working.samples import frames_of_given
+from flake8_torchmp.boundary.working.sides import asks_for_side, is_left_to_parent
+from flake8_torchmp.boundary.working.workers import WorkerFunction
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.calls import receiver_name
 from flake8_torchmp.semantics.flow import caught_around, conditions

@@ -116,12 +116,12 @@ import ast
 from collections.abc import Iterator
 from itertools import chain
 
-from flake8_torchmp.boundary.class_state import read_through_objects
-from flake8_torchmp.boundary.global_names import Global
-from flake8_torchmp.boundary.messages import only_decides_on_messages, only_draws
+from flake8_torchmp.boundary.circumstances.global_names import Global
+from flake8_torchmp.boundary.failures.messages import only_decides_on_messages, only_draws
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.mutations import Mutation
-from flake8_torchmp.boundary.workers import WorkerFunction
+from flake8_torchmp.boundary.module_state.class_state import read_through_objects
+from flake8_torchmp.boundary.module_state.mutations import Mutation
+from flake8_torchmp.boundary.working.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import position

@@ -94,12 +94,12 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 
-from flake8_torchmp.boundary.class_state import changed_through_objects, is_read_by_own_methods
-from flake8_torchmp.boundary.global_names import Global
+from flake8_torchmp.boundary.circumstances.global_names import Global
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.shared_memory import is_shared, is_shared_at_import
-from flake8_torchmp.boundary.sides import is_left_to_parent
-from flake8_torchmp.boundary.workers import WorkerFunction
+from flake8_torchmp.boundary.module_state.class_state import changed_through_objects, is_read_by_own_methods
+from flake8_torchmp.boundary.module_state.shared_memory import is_shared, is_shared_at_import
+from flake8_torchmp.boundary.working.sides import is_left_to_parent
+from flake8_torchmp.boundary.working.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import position
@@ -142,7 +142,7 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
                 own = model.own_copies
                 if not own.is_set(node, variable, worker) and not own.begins_anew(variable, attribute):
                     lost.setdefault(cause, []).append(_lost(node, variable, cause, worker, model))
-            elif worker.methods - {"fork"} and not model.workers.are_set_in_worker(variable, model.state, module):
+            elif worker.methods - {"fork"} and not model.state.is_set_in_workers(variable, model.workers, module):
                 lost.setdefault(cause, []).append(_unshared(node, variable, worker, model))
     for several in lost.values():
         yield first_of_files(several)

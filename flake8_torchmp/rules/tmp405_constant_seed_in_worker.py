@@ -74,9 +74,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.drawing.same_streams import Made
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.same_streams import Made
-from flake8_torchmp.boundary.workers import RANKS, WorkerFunction
+from flake8_torchmp.boundary.working.workers import RANKS, WorkerFunction
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.values import Instance

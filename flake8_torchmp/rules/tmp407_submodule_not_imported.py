@@ -71,8 +71,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.circumstances.submodules import missing_submodules
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.submodules import missing_submodules
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 

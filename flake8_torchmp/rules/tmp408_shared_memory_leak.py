@@ -85,8 +85,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.blocks import are_made_once, leaks_of, unlinked_in
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.objects.blocks import are_made_once, leaks_of, unlinked_in
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 

@@ -103,9 +103,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.joining import counts_parts, handing_function, only_joins
+from flake8_torchmp.boundary.circumstances.own_folder import goes_to_own_folder
+from flake8_torchmp.boundary.files.joining import counts_parts, handing_function, only_joins
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.own_folder import goes_to_own_folder
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 

@@ -82,13 +82,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.import_time import has_tests
-from flake8_torchmp.boundary.left_files import may_change_folder, writes
+from flake8_torchmp.boundary.circumstances.own_folder import goes_to_own_folder
+from flake8_torchmp.boundary.files.left_files import may_change_folder, writes
+from flake8_torchmp.boundary.files.paths import Literal, is_asked_for_first
+from flake8_torchmp.boundary.files.spelled_paths import is_spelled_out_by_worker
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.own_folder import goes_to_own_folder
-from flake8_torchmp.boundary.paths import Literal, is_asked_for_first
-from flake8_torchmp.boundary.spelled_paths import is_spelled_out_by_worker
-from flake8_torchmp.boundary.workers import RANKS
+from flake8_torchmp.boundary.starting.import_time import has_tests
+from flake8_torchmp.boundary.working.workers import RANKS
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import last_name, up

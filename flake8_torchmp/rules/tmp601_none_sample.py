@@ -85,9 +85,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary import apis, samples
-from flake8_torchmp.boundary.missing_samples import missing_samples
+from flake8_torchmp.boundary.failures.missing_samples import missing_samples
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.tables import apis
+from flake8_torchmp.boundary.working import samples
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.module import Module

@@ -94,9 +94,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.handlers import swallowing
+from flake8_torchmp.boundary.failures.handlers import swallowing
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.workers import RANKS
+from flake8_torchmp.boundary.working.workers import RANKS
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 

@@ -73,16 +73,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary import samples
-from flake8_torchmp.boundary.exits import (
+from flake8_torchmp.boundary.failures.exits import (
     exits_in,
     is_caught_by_callers,
     is_exit_code_looked_at,
     is_never_come_to,
     is_switched_off,
 )
-from flake8_torchmp.boundary.handlers import is_told_before
+from flake8_torchmp.boundary.failures.handlers import is_told_before
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.working import samples
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import position

@@ -77,9 +77,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.crossings import Call
+from flake8_torchmp.boundary.crossing.crossings import Call
+from flake8_torchmp.boundary.failures.outcomes import NOT_ASKING, handles_its_failures, is_dropped
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.outcomes import NOT_ASKING, handles_its_failures, is_dropped
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.values import Constant

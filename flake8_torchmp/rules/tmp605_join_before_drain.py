@@ -82,8 +82,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.failures.queues import Queues, may_join_early
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.queues import Queues, may_join_early
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import last_name, position

@@ -75,8 +75,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary import samples
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.working import samples
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 

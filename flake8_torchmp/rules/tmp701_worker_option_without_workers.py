@@ -65,7 +65,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.loader_options import LoaderOption
+from flake8_torchmp.boundary.crossing.loader_options import LoaderOption
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.module import Module

@@ -73,11 +73,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary import samples
-from flake8_torchmp.boundary.devices import CudaUse, counts_without_cuda
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.sides import is_left_to_parent
-from flake8_torchmp.boundary.workers import WorkerFunction
+from flake8_torchmp.boundary.objects.devices import CudaUse, counts_without_cuda
+from flake8_torchmp.boundary.working import samples
+from flake8_torchmp.boundary.working.sides import is_left_to_parent
+from flake8_torchmp.boundary.working.workers import WorkerFunction
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import ancestors, last_name, up

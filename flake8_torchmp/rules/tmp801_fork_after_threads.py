@@ -90,8 +90,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.import_time import is_called_test
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.starting.import_time import is_called_test
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.flow import contradict, facts_at
 from flake8_torchmp.semantics.module import Module

@@ -69,7 +69,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.handlers import asked_in_need, gives_samples_of_its_own, retries
+from flake8_torchmp.boundary.failures.handlers import asked_in_need, gives_samples_of_its_own, retries
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics import classes

@@ -52,10 +52,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.apis import LOADER_POSITIONS
-from flake8_torchmp.boundary.cpu_counts import counts_in
+from flake8_torchmp.boundary.circumstances.cpu_counts import counts_in
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.targets import version_tuple
+from flake8_torchmp.boundary.tables.apis import LOADER_POSITIONS
+from flake8_torchmp.boundary.tables.targets import version_tuple
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 

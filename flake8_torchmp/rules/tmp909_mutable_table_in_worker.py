@@ -63,9 +63,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.global_names import Global
+from flake8_torchmp.boundary.circumstances.global_names import Global
+from flake8_torchmp.boundary.crossing.plain_values import is_mutable
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.plain_values import is_mutable
 from flake8_torchmp.findings import Finding, Repair
 from flake8_torchmp.semantics.module import Module
 

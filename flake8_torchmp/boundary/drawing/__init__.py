@@ -1,0 +1,1 @@
+"""What each worker draws: random numbers, and its own part of the data."""

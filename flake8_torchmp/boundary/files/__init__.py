@@ -1,0 +1,1 @@
+"""Files and folders: relative paths, listings, and what workers leave behind."""

@@ -1,0 +1,1 @@
+"""Datasets and the loaders that they are given to."""

@@ -1,0 +1,1 @@
+"""What modules and classes keep: who changes it, in which process, and who reads it."""
