@@ -10,8 +10,9 @@ from flake8_torchmp.boundary.tables.apis import bare
 from flake8_torchmp.boundary.tables.targets import default_methods
 from flake8_torchmp.semantics.calls import Arguments, Frame
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import conditions
+from flake8_torchmp.semantics.flow import conditions, earlier
 from flake8_torchmp.semantics.module import Module
+from flake8_torchmp.semantics.nodes import last_name
 from flake8_torchmp.semantics.values import (
     Constant,
     External,
@@ -49,13 +50,27 @@ class StartMethods:
         self.default = default_methods(settings)
         self._program: dict[str, frozenset[str]] = {}
 
-    def of_program(self, module: Module) -> frozenset[str]:
-        """The default method where a module's code runs, as the programs that use it set it."""
+    def of_program(self, module: Module, at: ast.AST | None = None) -> frozenset[str]:
+        """The default method where a module's code runs, as the programs that use it set it, or what stands before."""
+        if at is not None and module.calls_of("set_start_method"):
+            chosen = self._set_before(at, module)
+            if chosen:
+                return chosen
         known = self._program.get(module.path)
         if known is None:
             self._program[module.path] = self.default
             known = self._program[module.path] = self.evaluator.alone(lambda: self._set_by_program(module))
         return known
+
+    def _set_before(self, node: ast.AST, module: Module) -> frozenset[str]:
+        """The methods that a statement sets which stands before a node, on each way to it."""
+        for statement in earlier(node):
+            call = statement.value if isinstance(statement, ast.Expr) else None
+            if isinstance(call, ast.Call) and last_name(call.func) == "set_start_method":
+                frame = self.evaluator.frame_at(call, module)
+                if any(mp_name(value) == "set_start_method" for value in self.evaluator.values(call.func, frame)):
+                    return self._named(self.evaluator.arguments(call, frame).get(0, "method"))
+        return frozenset()
 
     def may_be_set_by_program(self, module: Module) -> bool:
         """Whether a program that uses a module sets a start method, under whatever conditions."""
@@ -153,15 +168,15 @@ class StartMethods:
             found |= self.of_context(value, module)
         return frozenset(found)
 
-    def of_callee(self, callee: Value, module: Module) -> frozenset[str]:
-        """The methods of what is called: `ctx.Process`, `mp.Pool`, `ForkProcess`."""
+    def of_callee(self, callee: Value, module: Module, at: ast.AST | None = None) -> frozenset[str]:
+        """The methods of what is called, at some node: `ctx.Process`, `mp.Pool`, `ForkProcess`."""
         if isinstance(callee, Member):
             return self.of_context(callee.owner, module)
         if isinstance(callee, External):
             name = bare(callee.name)
             if name in CONTEXT_CLASSES:
                 return frozenset((CONTEXT_CLASSES[name],))
-        return self.of_program(module)
+        return self.of_program(module, at)
 
     def is_default(self, callee: Value) -> bool:
         """Whether what is called belongs to the default context: `mp.Process`, `mp.get_context().Pool`."""

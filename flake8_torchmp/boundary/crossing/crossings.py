@@ -300,7 +300,8 @@ class Crossings:
         if api.kind == "spawn":
             return methods.of_start_processes(api.name, arguments), False
         if api.kind in ("process", "pool"):
-            return methods.of_callee(callee, module), methods.is_default(callee) or isinstance(callee, Class)
+            found = methods.of_callee(callee, module, arguments.call)
+            return found, methods.is_default(callee) or isinstance(callee, Class)
         owner = callee.owner if isinstance(callee, Member) else None
         if isinstance(owner, Result) and is_pool(owner):
             return methods.of_callee(owner.callee, module), methods.is_default(owner.callee)

@@ -70,7 +70,7 @@ def methods_of(made: Primitive, methods: StartMethods) -> tuple[frozenset[str], 
             return methods.of_program(made.module), True
         found = methods.of_contexts(context, made.module)
         return (found if len(found) < len(ALL) else frozenset()), False
-    found = methods.of_callee(made.callee, made.module)
+    found = methods.of_callee(made.callee, made.module, made.node)
     if methods.is_default(made.callee):
         return found, True
     return (found if len(found) < len(ALL) else frozenset()), False
