@@ -75,6 +75,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.drawing.same_streams import Made
+from flake8_torchmp.boundary.drawing.seeding import runs
+from flake8_torchmp.boundary.drawing.turns import are_several
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.working.workers import RANKS, WorkerFunction
 from flake8_torchmp.findings import Finding
@@ -108,7 +110,9 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             continue
         receiver = worker.receiver
         if worker.kind == "process" and (
-            not model.seeds.has_company(module, receiver=receiver) or model.seeds.take_turns(module, receiver)
+            not model.seeds.has_company(module, receiver=receiver)
+            or model.seeds.take_turns(module, receiver)
+            or _is_of_one_process(worker, module, model)
         ):
             continue
         if model.seeds.has_one_worker(worker, module):
@@ -134,6 +138,13 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         )
         repair = model.repair("seed_from_entropy", call, module, name=seeder)
         yield model.finding("TMP405", message, call, module, repair=repair)
+
+
+def _is_of_one_process(worker: WorkerFunction, module: Module, model: Model) -> bool:
+    """Whether a function is what one process alone is given to do, such as a server beside its actors."""
+    processes = (crossing for crossing in model.crossings.of(module) if crossing.api.kind == "process")
+    made = {crossing.call for crossing in processes if runs(crossing, worker.scope)}
+    return bool(made) and not are_several(made)
 
 
 def _same_stream(made: Made, worker: WorkerFunction, model: Model) -> Finding:

@@ -57,5 +57,7 @@ def _is_changed(node: ast.AST) -> TypeGuard[ast.expr]:
 
 
 def _is_alike(node: ast.expr, varying: set[str]) -> bool:
-    """A variable, or an attribute of one, that no loop around changes."""
+    """A constant, a variable, or an attribute of one, that no loop around changes."""
+    if isinstance(node, ast.Constant):
+        return node.value is not None  # which leaves the choice to who gets it
     return isinstance(node, ast.Name | ast.Attribute) and bool(root_name(node)) and root_name(node) not in varying

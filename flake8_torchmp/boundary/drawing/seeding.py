@@ -463,7 +463,7 @@ class Seeds:
             made = self.workers.evaluator.callers.constructions(receiver.cls.scope)
             return {arguments.call for _, arguments in made}
         found = (c for c in crossings.of(module) if c.api.kind == "process")
-        return {c.call for c in found if target is None or _runs(c, target)}
+        return {c.call for c in found if target is None or runs(c, target)}
 
     def has_one_worker(self, worker: WorkerFunction, module: Module) -> bool:
         """Whether what an initializer prepares is known to be one process: there is no other to draw the same."""
@@ -511,7 +511,8 @@ def _is_meant(worker: WorkerFunction) -> bool:
     return bool(calls & random_sources.SAVING)
 
 
-def _runs(crossing: Crossing, target: Scope) -> bool:
+def runs(crossing: Crossing, target: Scope) -> bool:
+    """Whether what is handed over is a function itself, and not what it calls."""
     return any(function.scope is target for hanging in crossing.hanging for function, _ in bound_by(hanging.value))
 
 
