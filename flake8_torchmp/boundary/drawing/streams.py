@@ -23,6 +23,7 @@ from flake8_torchmp.semantics.nodes import (
     dotted,
     last_name,
     root_name,
+    up,
 )
 from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.switches import are_off
@@ -297,9 +298,9 @@ class Streams:
         drawing = [(w, draw) for w in workers if (draw := self._global_draw(w)) is not None]
         if not drawing:
             return
-        unseeded = self._unseeded(module)
+        unseeded, moved_on = self._unseeded(module), self._moved_on(module, workers)
         for worker, draw in drawing:
-            if worker.scope.place not in unseeded or _is_for_waiting(draw.node):
+            if worker.scope.place not in unseeded or _is_for_waiting(draw.node) or _library(draw.text) in moved_on:
                 continue
             if draw.text.startswith("numpy") and not self._is_used_by_parent(worker.scope.module, module):
                 continue
@@ -313,7 +314,8 @@ class Streams:
                 continue
             if root.kind == "process" and not self.seeds.has_company(module, receiver=root.receiver):
                 continue
-            reached = reached_by.setdefault(root.call or root.function.scope.place, [])
+            scope = root.run or root.function.scope
+            reached = reached_by.setdefault(root.call if root.run is None and root.call else scope.place, [])
             pending = [(root.function.scope, root.receiver)]
             pending += [(f.scope, owner) for f, owner, _ in self.workers.methods_of_arguments(root.function.scope)]
             while pending and len(reached) < MOST_FUNCTIONS:
@@ -324,10 +326,24 @@ class Streams:
         unseeded = [reached for reached in reached_by.values() if not any(map(self.seeds.seeds, reached))]
         return {scope.place for reached in unseeded for scope in reached}
 
+    def _moved_on(self, module: Module, workers: Sequence[WorkerFunction]) -> set[str]:
+        """The libraries whose generator each process moves on by who it is: `torch.rand(rank)`, which nobody keeps."""
+        alike = self.seeds.shared_parameters(module)
+        return {
+            _library(draw.text)
+            for worker in workers
+            for draw in self._global_draws(worker)
+            if _is_dropped(draw.node)
+            and not all(self.seeds.is_same(a, worker, alike.get(worker.scope, frozenset())) for a in draw.node.args)
+        }
+
     def _global_draw(self, worker: WorkerFunction) -> Draw | None:
+        return next((draw for draw in self._global_draws(worker) if not _is_dropped(draw.node)), None)
+
+    def _global_draws(self, worker: WorkerFunction) -> Iterator[Draw]:
         module = worker.scope.module
         if b"random" not in module.data and b"torch" not in module.data:
-            return None
+            return
         for node in body_nodes(worker.scope.node):
             if not isinstance(node, ast.Call) or any(k.arg == "generator" for k in node.keywords):
                 continue
@@ -337,8 +353,7 @@ class Streams:
                 name = value.name if isinstance(value, External) else ""
                 is_numpy = name.startswith(random_sources.NUMPY_RANDOM) and random_sources.draws(name)
                 if name in random_sources.TORCH_DRAWS or is_numpy:
-                    return Draw(node, None, None, name)
-        return None
+                    yield Draw(node, None, None, name)
 
     def _is_used_by_parent(self, *modules: Module) -> bool:
         if any(self.outline.codebase.leads_to(m.path, random_sources.LOADS_NUMPY_RANDOM) for m in modules):
@@ -351,6 +366,14 @@ class Streams:
                     if is_numpy and not self._runs(node, module, module):
                         return True
         return False
+
+
+def _library(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _is_dropped(draw: ast.Call) -> bool:
+    return isinstance(up(draw), ast.Expr)
 
 
 def _is_none(value: Value) -> bool:

@@ -69,6 +69,8 @@ class Root(NamedTuple):
     is_daemon: bool
     call: ast.AST | None = None
     """The call that hands it over, by itself or with the arguments of another one."""
+    run: Scope | None = None
+    """Of what a Process object holds: the method that works with it."""
 
 
 class Workers:
@@ -279,6 +281,7 @@ class Workers:
             is_called = crossing.api.kind != "loader" and crossing.parameter.role == "function"
             given = crossing.values if is_called else ()
             samples: dict[int, Class] = {}
+            worked_by = self._run_of(crossing.values) if crossing.parameter.role == "object" else None
             for hanging in crossing.hanging if crossing.has_workers else ():
                 if hanging.is_receiver or (is_called and not self._may_be_called(hanging, given)):
                     continue  # only comes along with a method or a partial
@@ -290,7 +293,8 @@ class Workers:
                     yield from self._sample_roots(hanging.value.cls, crossing.methods)
                 for function, receiver, _ in self.called.functions_of(hanging.value):
                     kind = "dataset" if is_dataset else kind
-                    yield Root(function, receiver, kind, crossing.text, crossing.methods, is_daemon, crossing.call)
+                    text, call = crossing.text, crossing.call
+                    yield Root(function, receiver, kind, text, crossing.methods, is_daemon, call, worked_by)
         for cls in self.crossings.process_classes(module):
             run = classes.find_method(self.outline, cls, "run")
             if run is not None:
@@ -306,6 +310,13 @@ class Workers:
                 assert scope.parent is not None
                 function = Function(scope, self.evaluator.frame_of(scope.parent))
                 yield Root(function, None, "task", name, self.methods.of_program(module), False)
+
+    def _run_of(self, processes: Sequence[Value]) -> Scope | None:
+        for value in processes:
+            if isinstance(value, Instance) and self.crossings.is_process(value.cls):
+                run = classes.find_method(self.outline, value.cls, "run")
+                return run.scope if run is not None else None
+        return None
 
     def _may_be_called(self, hanging: Hanging, given: Sequence[Value]) -> bool:
         """Whether what hangs on a function that is handed over is that function, or one that it may call.
