@@ -157,27 +157,44 @@ class Lifetimes:
         return bool(handed) and all(read is node or excludes(node, read) for read in handed)
 
     def runs_behind(self, method: Scope, depth: int = 3) -> bool:
-        """Whether a method is only handed over to workers, and called by methods of its class that are."""
+        """Whether a function is only handed over to workers, and called by functions that are."""
         codebase = self.evaluator.codebase
         runs_when_read = is_property(method.node)
-        owner, name = method.enclosing_class(), method.name
+        name = method.name
         found = False
-        for path in codebase.mentioning(name, method.module.path) if owner is not None else ():
-            module = codebase.module(path) if codebase.reads(path, name) else None
+        for path in self._files_reading(method):
+            module = codebase.module(path)
             for node in module.read.get(name, ()) if module is not None else ():
                 assert module is not None
-                found = True
                 around = module.scope_of(node).enclosing_function()
-                if around is method:
+                if around is method or (around is not None and self._is_of_other_object(node, around, method)):
                     continue
+                found = True
                 if not runs_when_read and (
                     self._handed_over([node], module) or self._is_left_to_workers(node, name, module)
                 ):
                     continue
-                is_own = around is not None and around.enclosing_class() is owner
-                if not is_own or depth == 0 or around is None or not self.runs_behind(around, depth - 1):
+                if depth == 0 or around is None or not self.runs_behind(around, depth - 1):
                     return False
         return found
+
+    def _files_reading(self, method: Scope) -> list[str]:
+        """The files that may call a method: those that know its class, or those that know its object by what it can."""
+        codebase, name, home = self.evaluator.codebase, method.name, method.module.path
+        found = codebase.mentioning(name, home)
+        if method.enclosing_class() is not None:
+            around = set(codebase.reachable(codebase.users([home])))
+            found = sorted({*found, *(path for path in codebase.holding(name.encode()) if path in around)})
+        return [path for path in found if codebase.reads(path, name)]
+
+    def _is_of_other_object(self, node: ast.AST, around: Scope, method: Scope) -> bool:
+        """Whether a method calls one of that name of its own object, which is of no class with this one."""
+        owner = method.enclosing_class()
+        if owner is None or not isinstance(node, ast.Attribute) or dotted(node.value) != receiver_name(around):
+            return False
+        if owner.parent is None or around.enclosing_class() is None:
+            return False
+        return not _is_method_of(around, Class(owner, self.outline.frame_of(owner.parent)), self.outline)
 
     def handed_over_in(self, scope: Scope, receiver: str) -> list[ast.AST]:
         """The methods of an object that one of its own hands over: `mp.spawn(self.run, …)`."""
