@@ -15,9 +15,19 @@ from flake8_torchmp.semantics.calls import Frame, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import contradict, facts_at
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import ancestors, body_nodes, dotted, last_name, position, up
+from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name, position, up
 from flake8_torchmp.semantics.scopes import Change, Scope
-from flake8_torchmp.semantics.values import Class, Collection, Function, Instance, Method, Partial, Source, Value
+from flake8_torchmp.semantics.values import (
+    Class,
+    Collection,
+    Function,
+    Instance,
+    Method,
+    Partial,
+    Source,
+    Unknown,
+    Value,
+)
 
 from .object_state import TAKING, ObjectState, changed_inside
 
@@ -296,14 +306,21 @@ class FilledArguments:
         entry = change.target
         while isinstance(entry, ast.Subscript | ast.Attribute) and not isinstance(entry.value, ast.Name):
             entry = entry.value
-        key = entry.slice if isinstance(entry, ast.Subscript) else None
-        if not isinstance(key, ast.Constant) or (entry is change.target and change.kind == "augmented"):
+        if not isinstance(entry, ast.Subscript) or (entry is change.target and change.kind == "augmented"):
             return False
+        key = entry.slice.value if isinstance(entry.slice, ast.Constant) else None  # a variable may be any key
+        return any(self._has_shared_entry(value, key) for value in self.evaluator.of(given))
+
+    def _has_shared_entry(self, value: Value, key: object = None, depth: int = 3) -> bool:
+        """Whether what a container has under a key may be shared, or has such entries itself."""
+        if isinstance(value, Collection) and isinstance(value.node, COMPREHENSIONS):
+            key = None
         return any(
             may_be_shared(inner)
-            for value in self.evaluator.of(given)
+            or isinstance(inner, Unknown)
+            or (depth > 0 and self._has_shared_entry(inner, depth=depth - 1))
             for place, (label, source) in enumerate(self.evaluator.items(value))
-            if key.value in (label, place)
+            if key is None or key in (label, place)
             for inner in self.evaluator.of(source)
         )
 
