@@ -33,6 +33,7 @@ from flake8_torchmp.semantics.values import (
 
 from .dropped_state import Drops, is_reduced
 from .repeats import Repeats
+from .unfinished import is_being_made
 
 MOST_HANGING = 400
 MOST_STEPS = 500
@@ -77,6 +78,8 @@ class Hangings:
             if steps < MOST_STEPS:
                 self.evaluator.steps = 0  # what one of them holds and is hard to follow must not hide the rest
             for inner, label in self._held(value):
+                if label[:1] == "." and is_being_made(inner, way):
+                    continue
                 hop = Hop(node_of(value), module_of(value) or frame.module, label)
                 pending.append(Hanging(inner, (*inner.way, hop, *way), isinstance(value, Method)))
             steps += self.evaluator.steps

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from flake8_torchmp.boundary.crossing.dropped_state import Drops
 from flake8_torchmp.boundary.crossing.repeats import Repeats
+from flake8_torchmp.boundary.crossing.unfinished import is_being_made
 from flake8_torchmp.boundary.tables import apis
 from flake8_torchmp.boundary.tables.ecosystem import same_network
 from flake8_torchmp.semantics import attributes, classes, iteration, records
@@ -139,6 +140,8 @@ class Holdings:
             dropped = held.is_dropped or drops(attribute)
             for store in stores:
                 for item in self._stored(store, value):
+                    if is_being_made(item, held.way):
+                        continue
                     yield Holding(
                         item,
                         (*item.way, Hop(store.node, store.cls.scope.module, f".{attribute}"), *held.way),
