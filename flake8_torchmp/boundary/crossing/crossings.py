@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from flake8_torchmp.boundary.circumstances.methods import StartMethods, mp_name
+from flake8_torchmp.boundary.circumstances.methods import ALL, StartMethods, mp_name
 from flake8_torchmp.boundary.tables import apis, ecosystem
 from flake8_torchmp.boundary.tables.apis import Api, Parameter
 from flake8_torchmp.boundary.tables.ecosystem import has_no_workers, is_no_count
@@ -399,6 +399,8 @@ class Crossings:
     def process_methods(self, cls: Class, module: Module) -> tuple[frozenset[str], bool]:
         """The methods by which a subclass of Process starts, and whether the program chose none of them."""
         for base in self.evaluator.mro(cls):
+            if isinstance(base, Class) and "_Popen" in base.scope.bindings:
+                return ALL, False  # it has a way of its own to start
             if isinstance(base, Member | External) and (mp_name(base) in apis.PROCESS_CLASSES):
                 return self.methods.of_callee(base, module), self.methods.is_default(base)
         return self.methods.of_program(module), True
