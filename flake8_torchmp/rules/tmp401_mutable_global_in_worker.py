@@ -142,7 +142,7 @@ def mutable_global_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         reads = chain(
             model.state.names.read_by(worker.scope),
             model.state.names.read_by_default(worker.scope),
-            read_through_objects(worker.scope, model.state),
+            read_through_objects(worker.scope, model.state, worker.receiver),
         )
         for node, variable in reads:
             if not _is_state(node, variable, model) or model.state.is_changed_by_read(node, worker.scope.module):

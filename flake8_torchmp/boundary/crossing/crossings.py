@@ -317,7 +317,7 @@ class Crossings:
     def _aliases(self, module: Module) -> set[str]:
         """Other names under which a module calls what the tables list."""
         elsewhere = self.aliases.names | self.outline.codebase.derived_names(apis.WORDS)
-        return elsewhere.intersection(module.calls) | {  # `utils.SizedLoader(…)` is bound in another module
+        return set(elsewhere.intersection(module.calls)) | {  # `utils.SizedLoader(…)` is bound in another module
             name
             for scope in list(module.scopes.values())
             for name, bindings in scope.bindings.items()

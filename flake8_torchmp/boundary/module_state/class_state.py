@@ -12,20 +12,27 @@ from flake8_torchmp.semantics.calls import is_class_method, receiver_name
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import dotted
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import Class
+from flake8_torchmp.semantics.values import Class, Instance, Value
 
 from .state import State
 from .tallies import COLLECTING, is_told
 
 
-def read_through_objects(scope: Scope, state: State) -> Iterator[tuple[ast.expr, Global]]:
-    """The objects in a method through which it reads what its class keeps and its objects don't, with the class."""
+def read_through_objects(
+    scope: Scope, state: State, worked_on: Value | None = None
+) -> Iterator[tuple[ast.expr, Global]]:
+    """The objects in a method through which it reads what its class keeps and its objects don't, with the class.
+
+    `worked_on` is the object that the method runs for, if one is known: a class below may keep its own.
+    """
     receiver = receiver_name(scope)
-    for name, variable, cls in _kept(scope, state):
+    for name, variable, cls in _kept(scope, state, worked_on):
         for read in scope.module.loads(name):
             if not isinstance(read, ast.Attribute) or dotted(read.value) != receiver:
                 continue
             if scope.module.scope_of(read).enclosing_function() is not scope or _has_own(cls, name, state):
+                continue
+            if isinstance(worked_on, Instance) and any(True for _ in worked_on.added_attributes(name)):
                 continue
             if state.is_kept_by_definition(read.value, variable):
                 yield read.value, variable
@@ -92,12 +99,16 @@ def _is_class(node: ast.expr, scope: Scope) -> bool:
     return dotted(node) == (receiver if is_class_method(scope.node) else f"{receiver}.__class__")
 
 
-def _kept(scope: Scope, state: State) -> Iterator[tuple[str, Global, Class]]:
-    """What the classes of a method's object keep, with the class that does, and the class of the method."""
+def _kept(scope: Scope, state: State, worked_on: Value | None = None) -> Iterator[tuple[str, Global, Class]]:
+    """What the classes of a method's object keep, with the class that does, and the class of the object."""
     owner = scope.enclosing_class()
     if owner is None or owner.parent is None or not receiver_name(scope):
         return
     cls = Class(owner, state.evaluator.frame_of(owner.parent))
+    if isinstance(worked_on, Instance) and any(
+        item.scope is owner for item in classes.project_classes(state.evaluator, worked_on.cls)
+    ):
+        cls = worked_on.cls
     nearer: set[str] = set()
     for item in classes.project_classes(state.evaluator, cls):
         keeper, hidden = item.scope, frozenset(nearer)
