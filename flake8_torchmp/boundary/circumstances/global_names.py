@@ -125,6 +125,12 @@ class GlobalNames:
                 return self.origin(Global(other, name))
         return None
 
+    def may_be_starred(self, variable: Global) -> bool:
+        """Whether a star import may bind a variable: one of what the project does not show, or of what has the name."""
+        codebase, module = self.evaluator.codebase, variable.module
+        found = (codebase.find(node.module or "", module.path, node.level) for node in module.scope.star_imports)
+        return any(one is None or not one[1] or codebase.may_offer(one[1], variable.name) for one in found)
+
     def origin(self, variable: Global, depth: int = 0) -> Global | None:
         """The variable that an imported name stands for; None for what is no variable of the project."""
         bindings = variable.bindings

@@ -73,7 +73,7 @@ class State:
         """Whether a name exists only where the main guard, or code that it runs, has bound it."""
         key = (variable.module.path, variable.name)
         if key not in self._guarded:
-            self._guarded[key] = not variable.module.scope.star_imports and all(
+            self._guarded[key] = not self.names.may_be_starred(variable) and all(
                 self._is_bound_by_guard(binding, variable.module)
                 for binding in variable.bindings
                 if binding.kind != "augmented"  # changes what is bound already
