@@ -271,7 +271,7 @@ class Crossings:
         if isinstance(callee, External) and callee.name.endswith(".Process.__init__"):
             return apis.MULTIPROCESSING_CALLS["Process"] if mp_process(callee.name.removesuffix(".__init__")) else None
         if isinstance(callee, Member):
-            if is_pool(callee.owner):
+            if is_pool(callee.owner) or self.is_own_pool(callee.owner):
                 return apis.POOL_TASKS.get(callee.name)
             if is_executor(callee.owner):
                 return apis.EXECUTOR_TASKS.get(callee.name)
@@ -303,6 +303,8 @@ class Crossings:
             found = methods.of_callee(callee, module, arguments.call)
             return found, methods.is_default(callee) or isinstance(callee, Class)
         owner = callee.owner if isinstance(callee, Member) else None
+        if isinstance(owner, Instance) and api.kind == "task":
+            return methods.of_program(module, arguments.call), True
         if isinstance(owner, Result) and is_pool(owner):
             return methods.of_callee(owner.callee, module), methods.is_default(owner.callee)
         source = None
@@ -394,6 +396,12 @@ class Crossings:
         return any(
             isinstance(base, Member | External) and mp_name(base) in apis.PROCESS_CLASSES
             for base in self.outline.mro(cls)
+        )
+
+    def is_own_pool(self, value: Value) -> bool:
+        """Whether a value is an object of a class of the project that derives from Pool: `class MyPool(Pool)`."""
+        return isinstance(value, Instance) and any(
+            isinstance(base, External) and mp_name(base) == "Pool" for base in self.outline.mro(value.cls)
         )
 
     def process_methods(self, cls: Class, module: Module) -> tuple[frozenset[str], bool]:

@@ -15,7 +15,7 @@ from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import last_name
-from flake8_torchmp.semantics.values import Class, Constant, External, Instance, Result, Source, Value
+from flake8_torchmp.semantics.values import Class, Constant, External, Instance, Member, Result, Source, Value
 
 SPAWN_DAEMON = 4
 """Where `start_processes` takes `daemon=`; spawn does so as well."""
@@ -33,7 +33,10 @@ class Daemons:
         if kind == "pool":
             return not self._are_pools_changed(crossing.module)
         if kind == "task":
-            return crossing.api in apis.POOL_TASKS.values() and not self._are_pools_changed(crossing.module)
+            owner = crossing.callee.owner if isinstance(crossing.callee, Member) else None
+            if crossing.api not in apis.POOL_TASKS.values() or isinstance(owner, Instance):
+                return False  # a class of its own is there to have other workers
+            return not self._are_pools_changed(crossing.module)
         if kind == "executor":
             return False
         if kind == "process" and crossing.parameter.role == "object":
