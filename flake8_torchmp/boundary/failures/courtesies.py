@@ -42,7 +42,7 @@ def improves(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope
     told = receivers | set(steps_of(receivers, scope))
     if any(root_name(call.func) in told or last_name(call.func) in READING for call in calls):
         return _hands_on(body, handled) and not any(root_name(call.func) in told for call in calls)
-    if any(not isinstance(statement, ast.Pass | ast.Continue) for statement in handled):
+    if not all(map(_is_nothing, handled)):
         return _hands_on(body, handled)
     changed = _changed(parts)
     if changed & receivers:
@@ -51,6 +51,12 @@ def improves(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope
     own = (name for name in changed if name in scope.bindings)  # a comprehension's are its own
     names = {name for name in own if name in given or _is_read_after(name, body, scope)}
     return bool(names) and all(_was_made_before(name, body, scope) and _is_read_in(name, parts) for name in names)
+
+
+def _is_nothing(statement: ast.stmt) -> bool:
+    """`pass`, `continue`, `...`, and a `True` that stands there for nothing."""
+    is_constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return is_constant or isinstance(statement, ast.Pass | ast.Continue)
 
 
 def gives_what_was_asked_for(handled: Sequence[ast.stmt], body: Sequence[ast.stmt], scope: Scope) -> bool:
