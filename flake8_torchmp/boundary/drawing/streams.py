@@ -33,10 +33,12 @@ from flake8_torchmp.semantics.values import (
     External,
     Function,
     Instance,
+    Member,
     Result,
     Source,
     Unknown,
     Value,
+    qualified,
 )
 
 from .made_generators import kept_as
@@ -318,6 +320,7 @@ class Streams:
             reached = reached_by.setdefault(root.call if root.run is None and root.call else scope.place, [])
             pending = [(root.function.scope, root.receiver)]
             pending += [(f.scope, owner) for f, owner, _ in self.workers.methods_of_arguments(root.function.scope)]
+            pending += self._making_of(root.receiver)
             while pending and len(reached) < MOST_FUNCTIONS:
                 scope, receiver = pending.pop()
                 if scope not in reached:
@@ -325,6 +328,13 @@ class Streams:
                     pending += [(f.scope, owner) for f, owner, _ in self.workers.called.of(scope, receiver)]
         unseeded = [reached for reached in reached_by.values() if not any(map(self.seeds.seeds, reached))]
         return {scope.place for reached in unseeded for scope in reached}
+
+    def _making_of(self, process: Value | None) -> list[tuple[Scope, Value | None]]:
+        """What makes an object of a Process subclass: seeded there, its process has that state when it is forked."""
+        if not isinstance(process, Instance) or not self.workers.crossings.is_process(process.cls):
+            return []
+        init = classes.find_method(self.outline, process.cls, "__init__")
+        return [(init.scope, process)] if init is not None else []
 
     def _moved_on(self, module: Module, workers: Sequence[WorkerFunction]) -> set[str]:
         """The libraries whose generator each process moves on by who it is: `torch.rand(rank)`, which nobody keeps."""
@@ -350,9 +360,9 @@ class Streams:
             if are_off(node, worker.switches):
                 continue
             for value in self.outline.values(node.func, self.outline.frame_at(node, module)):
-                name = value.name if isinstance(value, External) else ""
-                is_numpy = name.startswith(random_sources.NUMPY_RANDOM) and random_sources.draws(name)
-                if name in random_sources.TORCH_DRAWS or is_numpy:
+                name = qualified(value) if isinstance(value, External | Member) else ""
+                is_numpy = isinstance(value, External) and name.startswith(random_sources.NUMPY_RANDOM)
+                if random_sources.draws_by_torch(name) or (is_numpy and random_sources.draws(name)):
                     yield Draw(node, None, None, name)
 
     def _is_used_by_parent(self, *modules: Module) -> bool:

@@ -103,6 +103,8 @@ TORCH_DRAWS = frozenset(
         "rand randn randint randperm normal bernoulli multinomial rand_like randn_like randint_like poisson".split()
     )
 )
+TORCH_DRAWING = re.compile(r"torch\.(?:distributions\..+\(\)\.(?:r?sample|sample_n)|.*\(\)\.(?:multinomial|bernoulli))")
+"""What distributions and tensors offer that draws from the same generator."""
 NUMPY_RANDOM = "numpy.random."
 DRAWING = ("numpy.random.", "random.", "torch.rand", "torch.normal", "torch.bernoulli", "torch.multinomial", "secrets.")
 
@@ -130,6 +132,11 @@ RECEIVING = frozenset(
     "pop popleft xreadgroup".split()
 )
 """Methods of queues, pipes and brokers: what one worker takes, no other gets."""
+
+
+def draws_by_torch(name: str) -> bool:
+    """Whether a call, going by its qualified name, draws from torch's global generator."""
+    return name in TORCH_DRAWS or TORCH_DRAWING.fullmatch(name) is not None
 
 
 def draws(name: str) -> bool:
