@@ -383,7 +383,8 @@ def _library(name: str) -> str:
 
 
 def _is_dropped(draw: ast.Call) -> bool:
-    return isinstance(up(draw), ast.Expr)
+    """Whether nobody keeps what is drawn; a list that is shuffled keeps it itself."""
+    return isinstance(up(draw), ast.Expr) and last_name(draw.func) != "shuffle"
 
 
 def _is_none(value: Value) -> bool:
