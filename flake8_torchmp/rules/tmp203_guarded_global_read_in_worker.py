@@ -7,7 +7,8 @@ there) does not exist. Worker code that reads it raises NameError, in the child 
 of everything, and the program works: on Linux until Python 3.13, not on macOS, not on Windows, and on Linux from 3.14
 on only where fork is chosen by name. `mp.spawn` fails everywhere.
 
-The same goes for a name that a function binds by `global`, if only the guard calls that function.
+The same goes for a name that a function binds by `global`, if only the guard calls that function, or if it is the
+function that starts the workers itself.
 
 ## Fails
 ```python
@@ -73,6 +74,7 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.circumstances.global_names import Global
 from flake8_torchmp.boundary.circumstances.guards import is_guarded
 from flake8_torchmp.boundary.model import Model
+from flake8_torchmp.boundary.module_state.bound_by_starters import starter_that_binds
 from flake8_torchmp.boundary.working.sides import is_left_to_parent
 from flake8_torchmp.boundary.working.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
@@ -91,8 +93,9 @@ def guarded_global_read_in_worker(module: Module, model: Model) -> Iterator[Find
         if isinstance(worker.scope.node, ast.Lambda) and not worker.calls_away:
             continue  # it does not come so far, which is TMP301's
         for node, variable in model.state.names.names_in(worker.scope):
+            by = _bound_by(variable, module, model)
             if (
-                model.state.is_bound_by_guard_alone(variable)
+                by
                 and not _is_set_by_workers(variable, model)
                 and not _is_tested(variable, worker)
                 and "NameError" not in caught_around(node)
@@ -100,14 +103,22 @@ def guarded_global_read_in_worker(module: Module, model: Model) -> Iterator[Find
                 and not is_left_to_parent(node, worker)
             ):
                 message = (
-                    f"{variable.name} is bound only under the main guard, so {worker.scope.name}() finds no such name "
+                    f"{variable.name} is bound only {by}, so {worker.scope.name}() finds no such name "
                     f"in a spawned worker ({worker.reached_from}): pass it as an argument"
                 )
                 way = [
-                    *variable.made("bound under the guard"),
+                    *variable.made("is bound"),
                     Step(worker.scope.module.path, position(node)[0], f"read in {worker.scope.name}()"),
                 ]
                 yield model.finding("TMP203", message, node, worker.scope.module, way, cause=variable.text)
+
+
+def _bound_by(variable: Global, module: Module, model: Model) -> str:
+    """In words, what binds a name in the parent alone, if nothing else does."""
+    if model.state.is_bound_by_guard_alone(variable):
+        return "under the main guard"
+    starter = starter_that_binds(variable, module, model.state, model.workers)
+    return f"by {starter.name}() in the parent" if starter is not None else ""
 
 
 def _is_set_by_workers(variable: Global, model: Model) -> bool:

@@ -74,13 +74,13 @@ class State:
         key = (variable.module.path, variable.name)
         if key not in self._guarded:
             self._guarded[key] = not self.names.may_be_starred(variable) and all(
-                self._is_bound_by_guard(binding, variable.module)
+                self.is_bound_by_guard(binding, variable.module)
                 for binding in variable.bindings
                 if binding.kind != "augmented"  # changes what is bound already
             )
         return self._guarded[key]
 
-    def _is_bound_by_guard(self, binding: Binding, module: Module) -> bool:
+    def is_bound_by_guard(self, binding: Binding, module: Module) -> bool:
         function = module.scope_of(binding.node).enclosing_function()
         if function is not None:
             return self.phase_of(function) == "parent"
