@@ -37,13 +37,13 @@ def tested_parameters(scope: Scope) -> tuple[str, ...]:
         own = parameters(scope.node)  # type: ignore[arg-type]
         fixed = [name for name in own if len(scope.bindings[name]) == 1 and own[name].kind in ("positional", "keyword")]
         scope.module.memo[key] = tuple(
-            name for name in fixed if any(_is_test(load) for load in scope.module.read.get(name, ()))
+            name for name in fixed if any(is_test(load) for load in scope.module.read.get(name, ()))
         )
     known: tuple[str, ...] = scope.module.memo[key]
     return known
 
 
-def _is_test(name: ast.AST) -> bool:
+def is_test(name: ast.AST) -> bool:
     """Whether a name decides by itself: `if add:`, `x and not add`, `a if add is None else b`."""
     holder = up(name)
     if isinstance(holder, ast.Compare):

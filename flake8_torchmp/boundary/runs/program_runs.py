@@ -26,6 +26,7 @@ from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import COMPREHENSIONS, ancestors, body_nodes, dotted, last_name, position, up
 from flake8_torchmp.semantics.program_order import Mark, State, Walk, Watch, contradict, runs_once, tests_of
 from flake8_torchmp.semantics.scopes import Scope
+from flake8_torchmp.semantics.switches import is_test
 from flake8_torchmp.semantics.values import (
     Class,
     Constant,
@@ -387,7 +388,9 @@ def _is_unkept_pool(node: ast.AST, module: Module) -> bool:
     loads = [load for load in module.loads(target.id) if isinstance(load, ast.Name)]
     around = scope.enclosing_function()
     return all(
-        isinstance(up(load), ast.Attribute) or (around is not None and around.node not in ancestors(load))
+        isinstance(up(load), ast.Attribute)
+        or is_test(load)
+        or (around is not None and around.node not in ancestors(load))
         for load in loads
     )
 
