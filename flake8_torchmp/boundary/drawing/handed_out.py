@@ -33,9 +33,18 @@ def loops_around(node: ast.AST, function: Function) -> list[Any]:
     for item in ancestors(node):
         if item is function.node:
             break
-        if isinstance(item, ast.For | ast.AsyncFor | ast.While):
+        if isinstance(item, ast.For | ast.AsyncFor | ast.While) and not _is_left_at_once(item):
             loops.append(item)
     return loops
+
+
+def _is_left_at_once(loop: ast.For | ast.AsyncFor | ast.While) -> bool:
+    """`while True: …; return batch`, which has no second round."""
+    return (
+        isinstance(loop, ast.While)
+        and isinstance(loop.body[-1], ast.Return)
+        and not any(isinstance(part, ast.Continue) for statement in loop.body for part in ast.walk(statement))
+    )
 
 
 def picked(value: ast.expr, function: Function) -> ast.expr:

@@ -249,13 +249,26 @@ class Sharding:
             and (self._draws(function, taint.receiver) or _receives(function))
         ):
             return True
-        if any(is_endless(loop) for loop in loops) and self._draws(function, taint.receiver):
+        is_step = not loops and function.scope.name == "__next__"
+        if (is_step or any(map(is_endless, loops))) and self._draws(function, taint.receiver):
+            return True
+        if is_step and (_receives(function) or self._reads_unseen(function, taint.frame)):
             return True
         if loops and all(is_endless(loop) for loop in loops) and not _opens(function):
             return True  # a device, a socket: what comes next is not the same for everybody
         if not sources:
             return isinstance(node, ast.Return)
         return any(self._is_foreign(leaf, taint.frame) for leaf in sources)
+
+    def _reads_unseen(self, function: Function, frame: Frame) -> bool:
+        """`self.camera.read()`, where the project does not show what that is: it may go on by itself."""
+        reads = (node for node in body_nodes(function.node) if isinstance(node, ast.Call))
+        return any(
+            isinstance(read.func, ast.Attribute)
+            and read.func.attr == "read"
+            and any(map(_is_unseen, self.evaluator.values(read.func.value, frame)))
+            for read in reads
+        )
 
     def _is_given_foreign(self, leaf: ast.expr, frame: Frame) -> bool:
         """Whether a function is given another dataset to iterate: `self.step(iter(self.source))`."""
