@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from . import changes, classes, looped
 from .calls import is_class_method, receiver_name
@@ -20,6 +20,26 @@ def by_attribute(cls: Class) -> dict[str, list[tuple[Change, Scope]]]:
         memo[key] = _by_attribute(cls)
     known: dict[str, list[tuple[Change, Scope]]] = memo[key]
     return known
+
+
+def holds_always(owners: Sequence[Class], change: Change) -> bool:
+    """Whether a change stores the constant that an attribute holds from the start: `self.is_fitted = True`."""
+    if change.kind != "attribute" or not isinstance(change.value, ast.Constant):
+        return False
+    sets = [pair for cls in owners for pair in by_attribute(cls).get(change.name, ())]
+    if any(change.name in _counted(cls) for cls in owners):
+        return False
+    alike = ast.dump(change.value)
+    return any(method.name == "__init__" for _, method in sets) and all(
+        other.value is not None and ast.dump(other.value) == alike for other, _ in sets
+    )
+
+
+def _counted(cls: Class) -> set[str]:
+    """The attributes that a class changes in another way than by storing: `self.count += 1`."""
+    changed = (change for name in _receiver_names(cls) for change in cls.scope.module.changes.get(name, ()))
+    targets = (change.target for change in changed if change.kind != "attribute")
+    return {target.attr for target in targets if isinstance(target, ast.Attribute)}
 
 
 def _by_attribute(cls: Class) -> dict[str, list[tuple[Change, Scope]]]:

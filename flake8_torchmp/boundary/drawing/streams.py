@@ -112,6 +112,7 @@ class Streams:
         if node.id in worker.scope.module.scope.bindings and node.id not in worker.scope.bindings:
             return next(filter(None, map(_made, self._given_to_initializers(node.id, worker.scope.module))), None)
         scope = worker.scope.module.scope_of(node)
+        self.evaluator.steps = 0  # what is hard to follow must not hide the rest
         for context in self.evaluator.contexts(worker.scope):
             if self._is_run_by_parent(context, user):
                 continue

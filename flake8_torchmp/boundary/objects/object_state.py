@@ -237,7 +237,8 @@ class ObjectState:
         own = {attribute for other, attribute in self.own_changes(scope) if other.kind == "attribute"}
         if any(_unset(fact, receiver_name(scope)) in own for fact in facts_at(change.node)):
             return True
-        return self._is_called_once(scope, cls, depth)
+        owners = classes.project_classes(self.outline, cls)
+        return stores.holds_always(owners, change) or self._is_called_once(scope, cls, depth)
 
     def _is_called_once(self, scope: Scope, cls: Class, depth: int) -> bool:
         stored = {

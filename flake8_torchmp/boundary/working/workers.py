@@ -119,6 +119,7 @@ class Workers:
         ]
         loaders = {root.function.scope: root.call for root in roots if root.kind == "initializer"}
         targets = {current.scope for current in pending if current.kind in TARGETS}
+        starting = {current.scope for current in pending}
         while pending and len(followed) < MOST_FUNCTIONS:
             current = pending.pop(0)
             key = (id(current.scope), current.kind, _class_of(current.receiver), current.is_daemon)
@@ -130,8 +131,9 @@ class Workers:
                 seen.add(key)
                 yield current
             called = self.called.of(current.scope, current.receiver, current.switches)
-            if current.scope in targets:
-                called = [*called, *self.methods_of_arguments(current.scope)]
+            if current.scope in targets or current.calls_away:
+                begin = None if current.scope in targets else starting
+                called = [*called, *self.methods_of_arguments(current.scope, begin)]
             if current.scope in loaders:
                 crossings = self.crossings.of(module)
                 called = [*called, *methods_called(current.scope, loaders[current.scope], crossings, self.outline)]
@@ -141,17 +143,19 @@ class Workers:
                 for f, receiver, switches in called
             ]
 
-    def methods_of_arguments(self, scope: Scope) -> Iterator[Called]:
-        """What a target calls on the objects of the project that it is given: `env.step()`."""
+    def methods_of_arguments(self, scope: Scope, starting: set[Scope] | None = None) -> Iterator[Called]:
+        """What a target, or what some functions lead to, calls on the objects that it is given: `env.step()`."""
         called: dict[str, list[ast.Attribute]] = {}
         for node in body_nodes(scope.node):
             method = node.func if isinstance(node, ast.Call) else None
             if not isinstance(method, ast.Attribute) or not isinstance(method.value, ast.Name):
                 continue
+            if not self.outline.codebase.may_define(method.attr):
+                continue
             if self.outline.scope_binding(method.value.id, scope.module.scope_of(node)) is scope:
                 called.setdefault(method.value.id, []).append(method)
         for name in parameters(scope.node):  # type: ignore[arg-type]
-            for frame in self.evaluator.contexts(scope) if name in called and name != receiver_name(scope) else ():
+            for frame in self._frames_by(scope, starting) if name in called and name != receiver_name(scope) else ():
                 for value in self.evaluator.values(called[name][0].value, frame):
                     if not isinstance(value, Instance):
                         continue
@@ -159,6 +163,11 @@ class Workers:
                         found = classes.find_method(self.outline, value.cls, attribute.attr)
                         if found is not None:
                             yield Called(found, value)
+
+    def _frames_by(self, scope: Scope, starting: set[Scope] | None) -> list[Frame]:
+        """The frames in which a function runs, or those alone that one of some functions leads to."""
+        frames = self.evaluator.contexts(scope)
+        return frames if starting is None else [f for f in frames if any(c in starting for c in _callers_of(f))]
 
     def runs(self, scope: Scope, kind: str = "") -> bool:
         """Whether a function runs in workers, or in those of a kind."""
@@ -263,8 +272,7 @@ class Workers:
         """The ways in which worker code calls a function, which may ask it for less than the parent does."""
         found = []
         for frame in self.evaluator.contexts(worker.scope) if worker.calls_away else ():
-            made = frame.arguments
-            caller = made.frame.module.scope_of(made.call).enclosing_function() if made is not None else None
+            caller = _caller(frame)
             if caller is not None and self.runs(caller):
                 found.append(frame)
         return found or [self.frame_of(worker)]
@@ -372,6 +380,22 @@ class Workers:
                 yield Root(method, Instance(cls, None), "dataset", text, methods, True)
                 for wrapper in self.called.wrappers(method):
                     yield Root(wrapper, None, "dataset", text, methods, True)
+
+
+def _caller(frame: Frame) -> Scope | None:
+    """The function in which the call is that a frame is for."""
+    made = frame.arguments
+    return made.frame.module.scope_of(made.call).enclosing_function() if made is not None else None
+
+
+def _callers_of(frame: Frame) -> Iterator[Scope]:
+    """The functions through which the calls come that a frame is for, the nearest first."""
+    inner: Frame | None = frame
+    while inner is not None:
+        caller = _caller(inner)
+        if caller is not None:
+            yield caller
+        inner = inner.arguments.frame if inner.arguments is not None else None
 
 
 def _names_attribute(node: ast.AST, attribute: str) -> bool:
