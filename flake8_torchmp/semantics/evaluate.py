@@ -212,6 +212,8 @@ class Evaluator(Answers):
             for value in self.bound(binding, inner):
                 if not (tests and any(test.excludes(value, binding) for test in tests)):
                     yield self.as_left(value, name, scope, use, inner)
+                elif command_line.is_choice(value):
+                    yield UNKNOWN  # what a user gives instead
 
     def as_left(self, value: Value, name: str, scope: Scope, use: ast.AST, frame: Frame) -> Value:
         """A variable's value with what is put on it, and without what is surely taken out before a use."""

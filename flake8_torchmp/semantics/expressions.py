@@ -260,6 +260,8 @@ def _boolean(evaluator: Evaluator, node: ast.BoolOp, frame: Frame) -> Iterator[V
             truth = truth_of(value)
             if truth is None or truth == stops_at:
                 yield value
+            elif command_line.is_choice(value):
+                yield UNKNOWN  # what a user gives instead
         if all(truth_of(value) == stops_at and not command_line.is_choice(value) for value in values):
             return
 
