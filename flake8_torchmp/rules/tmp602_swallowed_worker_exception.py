@@ -81,7 +81,8 @@ if __name__ == "__main__":
   single call that reads no file, such as a metric that is not defined for all input.
 - Notes, locks, addresses, ranks and the environment, whose failure is no sample's.
 - Exceptions that are too broad but not everything, such as OSError.
-- What the ranks of a distributed program catch: a rank is the program itself.
+- What the ranks of a distributed program catch: a rank is the program itself. So is most of what a process or a task
+  comes to: the function that it begins with and those that this one calls are looked at, for datasets all of them.
 
 ## How to silence it
 Write `# noqa: TMP602` on the line of the `except` or `suppress`. For a file or a folder use flake8's per-file-ignores
@@ -96,16 +97,21 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.failures.handlers import swallowing
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.working.workers import RANKS
+from flake8_torchmp.boundary.working.workers import RANKS, TARGETS
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 
 from . import rule
 
+FARTHEST = 1
+"""Calls from what a process or task begins with: what lies behind is of a program that happens to run in a process."""
+
 
 @rule("TMP602", "swallowed-worker-exception")
 def swallowed_worker_exception(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
+        if worker.kind in TARGETS and worker.calls_away > FARTHEST:
+            continue
         for node in swallowing(worker.scope, not worker.calls_away, worker.kind == "initializer"):
             if worker.kind in RANKS and model.workers.train_together(module):
                 break  # a rank is the program itself, and its author's choice is no worker's

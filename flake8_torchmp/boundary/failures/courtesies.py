@@ -19,6 +19,8 @@ FEWEST_WORDS = 4
 _DRAWING = frozenset("choice choices sample".split())
 _FILES = frozenset("exists isfile isdir islink lexists is_file is_dir basename dirname join split splitext".split())
 _NOTING = frozenset(("append", "add"))
+_SENDING = frozenset(("send", "put", "put_nowait"))
+_SPELLED = (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.expr_context)
 _CONVERTING = frozenset("int float complex Decimal Fraction literal_eval fromisoformat strptime".split())
 _TRIMMING = frozenset("str strip lstrip rstrip lower upper removeprefix removesuffix replace sub item".split())
 
@@ -42,7 +44,7 @@ def improves(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope
     told = receivers | set(steps_of(receivers, scope))
     if any(root_name(call.func) in told or last_name(call.func) in READING for call in calls):
         return _hands_on(body, handled) and not any(root_name(call.func) in told for call in calls)
-    if not all(map(_is_nothing, handled)):
+    if not all(map(_passes, handled)):
         return _hands_on(body, handled)
     changed = _changed(parts)
     if changed & receivers:
@@ -51,12 +53,6 @@ def improves(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope
     own = (name for name in changed if name in scope.bindings)  # a comprehension's are its own
     names = {name for name in own if name in given or _is_read_after(name, body, scope)}
     return bool(names) and all(_was_made_before(name, body, scope) and _is_read_in(name, parts) for name in names)
-
-
-def _is_nothing(statement: ast.stmt) -> bool:
-    """`pass`, `continue`, `...`, and a `True` that stands there for nothing."""
-    is_constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return is_constant or isinstance(statement, ast.Pass | ast.Continue)
 
 
 def gives_what_was_asked_for(handled: Sequence[ast.stmt], body: Sequence[ast.stmt], scope: Scope) -> bool:
@@ -127,7 +123,7 @@ def only_notes(statement: ast.stmt) -> bool:
 
 def notes_what_is_a_number(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope) -> bool:
     """`scalars[name] = float(value)`, where anything that is no number is left out."""
-    if not all(isinstance(statement, ast.Pass | ast.Continue) for statement in handled):
+    if not all(map(_passes, handled)):
         return False
     names = {last_name(part.func) for statement in body for part in ast.walk(statement) if isinstance(part, ast.Call)}
     if not names & _CONVERTING or not names <= _CONVERTING | _TRIMMING | _NOTING:
@@ -163,9 +159,22 @@ def only_passes_on(statement: ast.stmt) -> bool:
 
 
 def only_reports(body: Sequence[ast.stmt], handled: Sequence[ast.stmt]) -> bool:
-    """A block that only sends something: whoever does not hear it is gone, and the function ends."""
+    """A block that only sends something: whoever does not hear it is gone, and the function ends.
+
+    What is spelled out in the call, `answers.put({"ok": True})`, is no result of anything that could have failed.
+    """
     call = body[0].value if len(body) == 1 and isinstance(body[0], ast.Expr) else None
-    return isinstance(call, ast.Call) and last_name(call.func) == "send" and isinstance(handled[-1], ast.Return)
+    if not isinstance(call, ast.Call) or last_name(call.func) not in _SENDING:
+        return False
+    if last_name(call.func) == "send" and isinstance(handled[-1], ast.Return):
+        return True
+    return bool(call.args) and all(isinstance(part, _SPELLED) for given in call.args for part in ast.walk(given))
+
+
+def _passes(statement: ast.stmt) -> bool:
+    """`pass`, `continue`, `...`, and anything else that is only there because something has to."""
+    is_idle = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return is_idle or isinstance(statement, ast.Pass | ast.Continue)
 
 
 def _hands_on(body: Sequence[ast.stmt], handled: Sequence[ast.stmt]) -> bool:

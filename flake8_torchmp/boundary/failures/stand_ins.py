@@ -23,6 +23,7 @@ READING = frozenset(
 )
 """Calls that bring what a sample is made of."""
 
+_COUNTING = frozenset("range enumerate zip len".split())
 _MADE_OF_CONSTANTS = frozenset("tensor array new full".split())
 
 
@@ -87,7 +88,11 @@ def _counts(test: ast.expr) -> bool:
 
 
 def _only_looks_up(body: Sequence[ast.stmt]) -> bool:
-    """`items = bought[user]`: what has no entry gets the default."""
+    """`items = bought[user]`: what has no entry gets the default; so does each of `for i in wanted: q[i] = p[i]`."""
+    only = body[0] if len(body) == 1 else None
+    if isinstance(only, ast.For):
+        calls = {last_name(part.func) for part in ast.walk(only.iter) if isinstance(part, ast.Call)}
+        return calls <= _COUNTING and all(_only_looks_up([statement]) for statement in only.body)
     value = _value_of(body)
     keys = []
     while isinstance(value, ast.Subscript | ast.Attribute):
