@@ -27,6 +27,7 @@ from .crossing.loader_options import LoaderOptions
 from .crossing.method_names import MethodNames
 from .crossing.restarts import Restarts
 from .crossing.target_arguments import TargetArguments
+from .drawing.inherited_streams import InheritedStreams
 from .drawing.same_streams import SameStreams
 from .drawing.seeding import Seeds
 from .drawing.sharding import Sharding
@@ -111,6 +112,7 @@ class Model:
         self.sharding = Sharding(self.outline, self.evaluator, self.workers, self.loaders)
         self.same_streams = SameStreams(self.seeds, self.sharding, self.loaders)
         self.streams = Streams(self.outline, self.evaluator, self.workers, self.seeds, self.sharding)
+        self.inherited_streams = InheritedStreams(self.outline, self.workers, self.seeds, self.streams)
         self.object_state = ObjectState(
             self.outline, self.evaluator, self.crossings, self.workers, self.datasets, self.state
         )

@@ -100,7 +100,7 @@ def identical_random_streams(module: Module, model: Model) -> Iterator[Finding]:
             way = [Step(worker.scope.module.path, drawn, f"{worker.scope.name}() draws from it in a worker")]
             cause = f"{draw.module.path}:{position(draw.made)}"
             yield model.finding("TMP404", message, draw.made, draw.module, way, cause=cause)
-    for worker, draw in model.streams.inherited(module):
+    for worker, draw in model.inherited_streams.of(module):
         message = (
             f"forked workers inherit one state of the generator of {draw.text}() and draw the same "
             f"({worker.reached_from}): seed it in each, by its rank or a number of its own"

@@ -1,4 +1,4 @@
-"""Draws in worker code from a generator whose state every worker has a copy of."""
+"""Draws in worker code from a generator whose state every worker has a copy of: one that is an object."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from flake8_torchmp.boundary.crossing.task_items import frames_of_tasks
 from flake8_torchmp.boundary.tables import random_sources
 from flake8_torchmp.boundary.working.called_functions import ITERATION_METHODS
-from flake8_torchmp.boundary.working.workers import MOST_FUNCTIONS, RANKS, TARGETS, WorkerFunction, Workers
+from flake8_torchmp.boundary.working.workers import RANKS, TARGETS, WorkerFunction, Workers
 from flake8_torchmp.semantics import attributes, classes
 from flake8_torchmp.semantics.calls import Frame, has_receiver, parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
@@ -18,29 +18,27 @@ from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import (
     COMPREHENSIONS,
+    FUNCTIONS,
     ancestors,
     body_nodes,
     dotted,
     last_name,
     root_name,
-    up,
 )
-from flake8_torchmp.semantics.scopes import Place, Scope
-from flake8_torchmp.semantics.switches import are_off
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import (
+    UNKNOWN,
     Class,
     Constant,
-    External,
     Function,
     Instance,
-    Member,
     Result,
     Source,
     Unknown,
     Value,
-    qualified,
 )
 
+from .bound_parameters import argument_of
 from .made_generators import kept_as
 from .seeding import Seeds
 from .sharding import Sharding
@@ -66,8 +64,6 @@ class Streams:
         self.workers = workers
         self.seeds = seeds
         self.sharding = sharding
-
-    # generators that are objects
 
     def copied(self, worker: WorkerFunction, user: Module) -> Iterator[Draw]:
         """Draws from a generator that the parent, or each import alike, has made.
@@ -96,7 +92,9 @@ class Streams:
     def _generator(self, node: ast.expr, worker: WorkerFunction, user: Module) -> Result | None:
         frame = self._frame(worker)
         inner = self.outline.frame_in(worker.scope.module.scope_of(node), frame)
-        values = self.outline.values(node, inner)
+        values = [
+            UNKNOWN if self._is_overridden(v, worker.scope, user) else v for v in self.outline.values(node, inner)
+        ]
         found = next((made for value in values if (made := _made(value)) is not None), None)
         if found is not None or not any(isinstance(value, Unknown) or _is_none(value) for value in values):
             return found
@@ -121,6 +119,25 @@ class Streams:
                 if made is not None:
                     return made
         return None
+
+    def _is_overridden(self, value: Value, scope: Scope, user: Module) -> bool:
+        """Whether something is a default for which every call of its function in worker code gives something else."""
+        defaults = [hop for hop in value.way if hop.text.startswith("default of ")]
+        own = parameters(scope.node) if defaults and isinstance(scope.node, FUNCTIONS) else {}
+        left = next((p for p in own.values() if any(hop.node is p.default for hop in defaults)), None)
+        if left is None:
+            return False
+        index = -1 if left.index is None else left.index - has_receiver(scope)
+        calls = list(self._calls_in_workers(scope, user))
+        return bool(calls) and all(argument_of(call, index, left.name) is not None for call in calls)
+
+    def _calls_in_workers(self, scope: Scope, user: Module) -> Iterator[ast.Call]:
+        """The calls of a function by its name that worker code makes."""
+        codebase = self.outline.codebase
+        for path in codebase.mentioning(scope.name, scope.module.path):
+            module = codebase.module(path)
+            calls = module.calls.get(scope.name, ()) if module is not None else ()
+            yield from (call for call in calls if module is not None and self.runs(call, module, user))
 
     def _given_to_objects(self, node: ast.Attribute, worker: WorkerFunction) -> Result | None:
         """The one generator that objects are made with whose methods processes run: `Actor(rank, rng)`."""
@@ -186,7 +203,7 @@ class Streams:
         call = frame.arguments.call if frame.arguments is not None else None
         if frame.arguments is None or not isinstance(call, ast.Call) or self.evaluator.callers.is_deferred(call):
             return False
-        return not self._runs(call, frame.arguments.frame.module, user)
+        return not self.runs(call, frame.arguments.frame.module, user)
 
     def _shared_by_tasks(self, node: ast.expr, worker: WorkerFunction) -> Result | None:
         """The one generator that the elements hold which a pool's workers are handed."""
@@ -227,14 +244,14 @@ class Streams:
         if function is None:
             is_seeded = bool(value.arguments.positional or value.arguments.keywords) or "manual_seed" in value.name
             return is_seeded or "torch" in value.name or "fork" in worker.methods
-        return not self._runs(call, module, user, _parents(worker))
+        return not self.runs(call, module, user, _parents(worker))
 
     def _is_reseeded(self, name: str, home: Module, user: Module, besides: Sequence[str] = ()) -> bool:
         """Whether worker code makes a generator of that name anew, or seeds it, in a module or one that uses it."""
         codebase = self.outline.codebase
         modules = map(codebase.module, codebase.mentioning(name, home.path))
         return any(
-            self._runs(node, module, user, besides)
+            self.runs(node, module, user, besides)
             for module in modules
             if module is not None
             for node in _reseedings(name, module)
@@ -249,7 +266,7 @@ class Streams:
             for node in _reseedings(name, scope.module)
         )
 
-    def _runs(self, node: ast.AST, module: Module, user: Module, besides: Sequence[str] = ()) -> bool:
+    def runs(self, node: ast.AST, module: Module, user: Module, besides: Sequence[str] = ()) -> bool:
         """Whether a place is in worker code, by what the user of a generator brings to workers or by anything else."""
         function: Scope | None = module.scope_of(node).enclosing_function()
         if function is None:
@@ -286,106 +303,6 @@ class Streams:
             )
             for place in places
         )
-
-    # global generators
-
-    def inherited(self, module: Module) -> Iterator[tuple[WorkerFunction, Draw]]:
-        """Draws from a library's global generator in forked processes that nobody seeds."""
-        workers = [w for w in self.workers.of(module) if w.kind in ("process", "task") and "fork" in w.methods]
-        if not workers or self.workers.train_together(module):
-            return
-        if any(w.kind == "initializer" and self.seeds.seeds(w.scope) for w in self.workers.of(module)):
-            return
-        if any(self.seeds.seeders_as_initializers(module)):
-            return
-        drawing = [(w, draw) for w in workers if (draw := self._global_draw(w)) is not None]
-        if not drawing:
-            return
-        unseeded, moved_on = self._unseeded(module), self._moved_on(module, workers)
-        for worker, draw in drawing:
-            if worker.scope.place not in unseeded or _is_for_waiting(draw.node) or _library(draw.text) in moved_on:
-                continue
-            if draw.text.startswith("numpy") and not self._is_used_by_parent(worker.scope.module, module):
-                continue
-            yield worker, draw
-
-    def _unseeded(self, module: Module) -> set[Place]:
-        """The functions that processes reach without seeding anything; a target seeds for its arguments as well."""
-        reached_by: dict[object, list[Scope]] = {}
-        for root in self.workers.roots(module):
-            if root.kind not in ("process", "task"):
-                continue
-            if root.kind == "process" and not self.seeds.has_company(module, receiver=root.receiver):
-                continue
-            scope = root.run or root.function.scope
-            reached = reached_by.setdefault(root.call if root.run is None and root.call else scope.place, [])
-            pending = [(root.function.scope, root.receiver)]
-            pending += [(f.scope, owner) for f, owner, _ in self.workers.methods_of_arguments(root.function.scope)]
-            pending += self._making_of(root.receiver)
-            while pending and len(reached) < MOST_FUNCTIONS:
-                scope, receiver = pending.pop()
-                if scope not in reached:
-                    reached.append(scope)
-                    pending += [(f.scope, owner) for f, owner, _ in self.workers.called.of(scope, receiver)]
-        unseeded = [reached for reached in reached_by.values() if not any(map(self.seeds.seeds, reached))]
-        return {scope.place for reached in unseeded for scope in reached}
-
-    def _making_of(self, process: Value | None) -> list[tuple[Scope, Value | None]]:
-        """What makes an object of a Process subclass: seeded there, its process has that state when it is forked."""
-        if not isinstance(process, Instance) or not self.workers.crossings.is_process(process.cls):
-            return []
-        init = classes.find_method(self.outline, process.cls, "__init__")
-        return [(init.scope, process)] if init is not None else []
-
-    def _moved_on(self, module: Module, workers: Sequence[WorkerFunction]) -> set[str]:
-        """The libraries whose generator each process moves on by who it is: `torch.rand(rank)`, which nobody keeps."""
-        alike = self.seeds.shared_parameters(module)
-        return {
-            _library(draw.text)
-            for worker in workers
-            for draw in self._global_draws(worker)
-            if _is_dropped(draw.node)
-            and not all(self.seeds.is_same(a, worker, alike.get(worker.scope, frozenset())) for a in draw.node.args)
-        }
-
-    def _global_draw(self, worker: WorkerFunction) -> Draw | None:
-        return next((draw for draw in self._global_draws(worker) if not _is_dropped(draw.node)), None)
-
-    def _global_draws(self, worker: WorkerFunction) -> Iterator[Draw]:
-        module = worker.scope.module
-        if b"random" not in module.data and b"torch" not in module.data:
-            return
-        for node in body_nodes(worker.scope.node):
-            if not isinstance(node, ast.Call) or any(k.arg == "generator" for k in node.keywords):
-                continue
-            if are_off(node, worker.switches):
-                continue
-            for value in self.outline.values(node.func, self.outline.frame_at(node, module)):
-                name = qualified(value) if isinstance(value, External | Member) else ""
-                is_numpy = isinstance(value, External) and name.startswith(random_sources.NUMPY_RANDOM)
-                if random_sources.draws_by_torch(name) or (is_numpy and random_sources.draws(name)):
-                    yield Draw(node, None, None, name)
-
-    def _is_used_by_parent(self, *modules: Module) -> bool:
-        if any(self.outline.codebase.leads_to(m.path, random_sources.LOADS_NUMPY_RANDOM) for m in modules):
-            return True
-        for module in modules:
-            for node in module.loads("random"):
-                if isinstance(node, ast.Attribute):
-                    values = self.outline.values(node, self.outline.frame_at(node, module))
-                    is_numpy = any(isinstance(v, External) and v.name == "numpy.random" for v in values)
-                    if is_numpy and not self._runs(node, module, module):
-                        return True
-        return False
-
-
-def _library(name: str) -> str:
-    return name.partition(".")[0]
-
-
-def _is_dropped(draw: ast.Call) -> bool:
-    """Whether nobody keeps what is drawn; a list that is shuffled keeps it itself."""
-    return isinstance(up(draw), ast.Expr) and last_name(draw.func) != "shuffle"
 
 
 def _is_none(value: Value) -> bool:
@@ -461,11 +378,3 @@ def _made(value: Value) -> Result | None:
         if value.name == maker or value.name == f"{maker}().manual_seed":
             return value
     return None
-
-
-def _is_for_waiting(node: ast.AST) -> bool:
-    """Whether a number is drawn for another try, or for how long to wait: no data comes of it."""
-    return any(
-        isinstance(outer, ast.ExceptHandler) or (isinstance(outer, ast.Call) and last_name(outer.func) == "sleep")
-        for outer in ancestors(node)
-    )
