@@ -16,7 +16,7 @@ MOST_FUNCTIONS = 30
 def starter_that_binds(variable: Global, module: Module, state: State, workers: Workers) -> Scope | None:
     """The function that alone binds a global, where no import runs it and it hands over what a module does itself."""
     found = None
-    if variable.module.scope.star_imports:
+    if state.names.may_be_starred(variable):
         return None
     for binding in variable.bindings:
         if binding.kind == "augmented" or state.is_bound_by_guard(binding, variable.module):
