@@ -12,6 +12,7 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.answers import keep_empty
 from flake8_torchmp.semantics.codebase import Codebase
 from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.files import is_called_test
 from flake8_torchmp.semantics.module import Module, is_reference
 from flake8_torchmp.semantics.nodes import DEFINITIONS, ancestors
 from flake8_torchmp.semantics.program_order import imported_files
@@ -54,7 +55,7 @@ from .objects.unpicklables import Unpicklables
 from .runs.aftermath import Aftermath
 from .runs.programs import Programs
 from .runs.timeline import Timeline
-from .starting.import_time import ImportTime, has_tests, is_called_test
+from .starting.import_time import ImportTime, has_tests
 from .starting.starts import Starts
 from .tables.apis import DEFERRED, Api
 from .tables.ecosystem import FLUENT

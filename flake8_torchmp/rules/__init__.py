@@ -10,8 +10,8 @@ from functools import cache
 from typing import NamedTuple
 
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.starting.import_time import is_called_test
 from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.files import is_called_test
 from flake8_torchmp.semantics.module import Module
 
 Check = Callable[[Module, Model], Iterator[Finding]]

@@ -89,8 +89,8 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.crossing.method_names import MethodName
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.starting.import_time import is_called_test
 from flake8_torchmp.findings import Finding
+from flake8_torchmp.semantics.files import is_called_test
 from flake8_torchmp.semantics.module import Module
 
 from . import rule

@@ -91,8 +91,8 @@ import re
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.starting.import_time import is_called_test
 from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.files import is_called_test
 from flake8_torchmp.semantics.flow import contradict, facts_at
 from flake8_torchmp.semantics.module import Module
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -14,6 +15,14 @@ MOST_BYTES = 100_000_000
 """Bytes of files that are held; of a larger project, the other files are read whenever they are asked for."""
 MANY_FILES = 100_000
 """A folder with more files than this is no project: the index stops there."""
+
+
+_TESTS = re.compile(r"test_.*\.py|.*_test\.py")
+
+
+def is_called_test(path: str) -> bool:
+    """Whether a file's name is one by which test runners collect it."""
+    return _TESTS.fullmatch(re.split(r"[\\/]", path)[-1]) is not None
 
 
 class Extent(NamedTuple):

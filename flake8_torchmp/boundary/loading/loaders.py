@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.crossing.crossings import Crossing, Crossings
 from flake8_torchmp.boundary.crossing.worker_counts import WorkerCounts
-from flake8_torchmp.boundary.starting.import_time import is_called_test
 from flake8_torchmp.boundary.tables import apis
 from flake8_torchmp.semantics import classes, keywords
+from flake8_torchmp.semantics.files import is_called_test
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.narrowing import survives
 from flake8_torchmp.semantics.nodes import last_name

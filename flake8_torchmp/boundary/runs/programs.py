@@ -7,8 +7,8 @@ import ast
 from flake8_torchmp.boundary.circumstances.phases import Phases
 from flake8_torchmp.boundary.crossing.crossings import Crossing, Crossings
 from flake8_torchmp.boundary.loading.loaders import Loaders
-from flake8_torchmp.boundary.starting.import_time import is_called_test
 from flake8_torchmp.boundary.working.workers import WorkerFunction
+from flake8_torchmp.semantics.files import is_called_test
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.scopes import Place, Scope
 from flake8_torchmp.semantics.values import Instance

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.circumstances.methods import ALL, StartMethods
-from flake8_torchmp.boundary.starting.import_time import is_called_test
 from flake8_torchmp.boundary.starting.starts import Starts
 from flake8_torchmp.boundary.starting.threads import THREAD_NAMES, ThreadStarts
 from flake8_torchmp.boundary.working.workers import Workers
 from flake8_torchmp.semantics.answers import keep_empty
 from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.files import is_called_test
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import last_name, position
 from flake8_torchmp.semantics.program_order import Mark

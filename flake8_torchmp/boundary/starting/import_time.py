@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from flake8_torchmp.boundary.circumstances.guards import is_guarded, runs_at_import
 from flake8_torchmp.boundary.circumstances.phases import Phases
 from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.files import is_called_test
 from flake8_torchmp.semantics.flow import caught_around
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import is_called, last_name
@@ -17,7 +18,6 @@ from flake8_torchmp.semantics.scopes import Scope
 from .starts import Starts, import_nodes
 
 MOST_USERS = 20
-_TESTS = re.compile(r"test_.*\.py|.*_test\.py")
 
 
 class ImportTime:
@@ -150,11 +150,6 @@ def is_program_file(module: Module) -> bool:
 def has_tests(module: Module) -> bool:
     """Whether a module has tests, and says so by its name."""
     return bool(_tests_in(module))
-
-
-def is_called_test(path: str) -> bool:
-    """Whether a file's name is one by which test runners collect it."""
-    return _TESTS.fullmatch(re.split(r"[\\/]", path)[-1]) is not None
 
 
 def _tests_in(module: Module) -> list[ast.AST]:
