@@ -145,6 +145,8 @@ class Crossings:
                 values = self.evaluator.of(source)
                 if parameter.role == "values":
                     values = tuple(self.evaluator.elements(values))
+                elif call.api.kind == "loader" and parameter.keyword == "dataset":
+                    values = tuple(value for value in values if not self._gives_no_samples(value))
                 for together, have_workers in self._by_workers(call, values, has_workers):
                     if not have_workers and parameter.role != "dataset":
                         continue
@@ -167,6 +169,14 @@ class Crossings:
                         ),
                         call.callee,
                     )
+
+    def _gives_no_samples(self, value: Value) -> bool:
+        """Whether an object of the project is no dataset: it was on another way to where a loader is made."""
+        if not isinstance(value, Instance) or set(classes.library_bases(self.outline, value.cls)) - {"builtins.object"}:
+            return False
+        methods = (classes.find_method(self.outline, value.cls, name) for name in ("__getitem__", "__getitems__"))
+        steps = classes.find_method(self.outline, value.cls, "__next__")
+        return steps is not None and not any(methods)
 
     def _by_workers(self, call: Call, values: tuple[Value, ...], has_workers: bool) -> Iterator[tuple[Values, bool]]:
         """What a loader may be given, apart: what it has workers for, and what it works on alone."""
