@@ -300,6 +300,8 @@ class PossibleStarts:
     def _is_start(self, callee: Value) -> bool:
         if mp_name(callee) in ("Pool", "Manager", "spawn", "start_processes"):
             return True
+        if isinstance(callee, Class):
+            return self.crossings.is_own_pool(Instance(callee, None))
         if not isinstance(callee, Member):
             return False
         owner = callee.owner

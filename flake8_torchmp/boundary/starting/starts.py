@@ -232,6 +232,9 @@ class Starts:
         if name in ("Pool", "Manager"):
             by_default = self.methods.is_default(callee)
             return Start(node, module, f"{name}() starts processes", self.methods.of_callee(callee, module), by_default)
+        if isinstance(callee, Class) and self.crossings.is_own_pool(Instance(callee, None)):
+            text = f"{callee.scope.name}() starts processes"
+            return Start(node, module, text, self.methods.of_program(module, node), True)
         if name in ("spawn", "start_processes"):
             arguments = self.evaluator.arguments(node, frame)
             methods = self.methods.of_start_processes(name, arguments)
