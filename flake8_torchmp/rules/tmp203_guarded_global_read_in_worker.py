@@ -90,8 +90,8 @@ def guarded_global_read_in_worker(module: Module, model: Model) -> Iterator[Find
     for worker in model.workers.of(module):
         if not worker.methods - {"fork"}:
             continue
-        if isinstance(worker.scope.node, ast.Lambda) and not worker.calls_away:
-            continue  # it does not come so far, which is TMP301's
+        if _does_not_come(worker, model):
+            continue
         for node, variable in model.state.names.names_in(worker.scope):
             by = _bound_by(variable, module, model)
             if (
@@ -119,6 +119,13 @@ def _bound_by(variable: Global, module: Module, model: Model) -> str:
         return "under the main guard"
     starter = starter_that_binds(variable, module, model.state, model.workers)
     return f"by {starter.name}() in the parent" if starter is not None else ""
+
+
+def _does_not_come(worker: WorkerFunction, model: Model) -> bool:
+    """Whether a spawned worker is not even given the function, which TMP202, TMP301 and TMP302 say."""
+    scope = worker.scope
+    is_local = isinstance(scope.node, ast.Lambda) or (scope.parent is not None and scope.parent.is_function)
+    return (is_local and not worker.calls_away) or is_guarded(model.evaluator, scope.node, scope.module)
 
 
 def _is_set_by_workers(variable: Global, model: Model) -> bool:
