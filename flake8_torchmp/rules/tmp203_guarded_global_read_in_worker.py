@@ -57,6 +57,8 @@ if __name__ == "__main__":
 
 ## What it does not see
 - A name that module level binds as well, if only to None: the worker reads that value, which is TMP401's matter.
+- Reads of a function that a worker is not even given, because it is defined under the guard (TMP202) or inside another
+  function (TMP302): they come to light once that is mended.
 - Reads by `globals()`, `eval` or `getattr` of the module.
 - A read that can be reached only where `__name__` is `__main__` is known to be harmless; other conditions are not
   looked at.

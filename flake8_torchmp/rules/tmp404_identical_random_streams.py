@@ -64,6 +64,9 @@ if __name__ == "__main__":
   dataset that asks for its worker's number draws an order that all have to agree on, for generators that are made in a
   loop (perhaps one for each worker), and where processes train one model together.
 - What is drawn in an `except`, or for `time.sleep`, is taken to be for another try, not for data.
+- What a layer draws as it is made (`nn.Linear`, `nn.init`, `weight.uniform_()`), and distributions of classes of the
+  project's own: of torch's functions, of `torch.distributions` and of `multinomial()` alone it knows that they draw.
+- A draw that nobody keeps, `torch.rand(rank)`, moves each process on to numbers of its own.
 - NumPy's global generator is made at its first use: a parent that never used it, and imports no library that does
   (pandas, scikit-learn …), hands on nothing.
 

@@ -62,6 +62,7 @@ if __name__ == "__main__":
 - Seeds that come out of a call which is not known to give the same everywhere: they may differ.
 - It stays quiet where a function also seeds by what differs, puts the old state back, seeds under a switch of its own,
   or where the processes train one model together: there equal seeds are wanted.
+- A function that one process alone is given, such as a server beside its actors.
 - Tasks of a pool that seed alike, and processes of which each is joined before the next is made: each of them is often
   meant to begin at the same point.
 
