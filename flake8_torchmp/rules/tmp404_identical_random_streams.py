@@ -63,7 +63,9 @@ if __name__ == "__main__":
 - It stays quiet where worker code makes the generator anew or seeds it (in a `worker_init_fn` too), where an iterable
   dataset that asks for its worker's number draws an order that all have to agree on, for generators that are made in a
   loop (perhaps one for each worker), and where processes train one model together.
-- What is drawn in an `except`, or for `time.sleep`, is taken to be for another try, not for data.
+- What is drawn in an `except`, for `time.sleep`, or only for the later rounds of a loop that its first round may end,
+  is taken to be for another try, not for data.
+- What processes that tests start draw from a global generator: there it only has to be something.
 - What a layer draws as it is made (`nn.Linear`, `nn.init`, `weight.uniform_()`), and distributions of classes of the
   project's own: of torch's functions, of `torch.distributions` and of `multinomial()` alone it knows that they draw.
 - A draw that nobody keeps, `torch.rand(rank)`, moves each process on to numbers of its own.
@@ -81,6 +83,7 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
+from flake8_torchmp.semantics.files import is_called_test
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import position
 
@@ -103,6 +106,8 @@ def identical_random_streams(module: Module, model: Model) -> Iterator[Finding]:
             way = [Step(worker.scope.module.path, drawn, f"{worker.scope.name}() draws from it in a worker")]
             cause = f"{draw.module.path}:{position(draw.made)}"
             yield model.finding("TMP404", message, draw.made, draw.module, way, cause=cause)
+    if is_called_test(module.path):
+        return  # what a test draws in processes of its own only has to be there
     for worker, draw in model.inherited_streams.of(module):
         message = (
             f"forked workers inherit one state of the generator of {draw.text}() and draw the same "

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import islice
 
 from flake8_torchmp.boundary.tables import random_sources
 from flake8_torchmp.boundary.working.workers import MOST_FUNCTIONS, WorkerFunction, Workers
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
-from flake8_torchmp.semantics.nodes import ancestors, body_nodes, last_name, up
-from flake8_torchmp.semantics.scopes import Place, Scope
+from flake8_torchmp.semantics.nodes import body_nodes, last_name, up
+from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.switches import are_off
 from flake8_torchmp.semantics.values import External, Instance, Member, Value, qualified
 
+from .another_try import is_for_another_try, is_for_waiting
 from .seeding import Seeds
 from .streams import Draw, Streams
+
+_IN_PLACE = frozenset(("shuffle",))
 
 
 class InheritedStreams:
@@ -35,27 +39,33 @@ class InheritedStreams:
             return
         if any(self.seeds.seeders_as_initializers(module)):
             return
-        drawing = [(w, draw) for w in workers if (draw := self._global_draw(w)) is not None]
-        if not drawing:
-            return
-        unseeded, moved_on = self._unseeded(module), self._moved_on(module, workers)
-        for worker, draw in drawing:
-            if worker.scope.place not in unseeded or _is_for_waiting(draw.node) or _library(draw.text) in moved_on:
-                continue
-            if draw.text.startswith("numpy") and not self._is_used_by_parent(worker.scope.module, module):
-                continue
-            yield worker, draw
+        drawing = [(w, draws) for w in workers if (draws := list(self._global_draws(w)))]
+        unseeded = self._unseeded(module) if drawing else []
+        for worker, draws in drawing:
+            together = [reached for reached in unseeded if worker.scope in reached]
+            alike = (draw for draw in draws if together and self._is_alike(draw, worker, module, together))
+            yield from ((worker, draw) for draw in islice(alike, 1))
 
-    def _unseeded(self, module: Module) -> set[Place]:
-        """The functions that processes reach without seeding anything; a target seeds for its arguments as well."""
+    def _is_alike(self, draw: Draw, worker: WorkerFunction, module: Module, together: list[list[Scope]]) -> bool:
+        if is_for_another_try(draw.node) or is_for_waiting(draw.node):
+            return False
+        if draw.text.startswith("numpy") and not self._is_used_by_parent(worker.scope.module, module):
+            return False
+        return not all(_library(draw.text) in self._moved_on(reached, module) for reached in together)
+
+    def _unseeded(self, module: Module) -> list[list[Scope]]:
+        """What processes reach without seeding anything, by what they begin with.
+
+        A target seeds for its arguments as well, the `run` of a process for all that its object carries.
+        """
         reached_by: dict[object, list[Scope]] = {}
         for root in self.workers.roots(module):
             if root.kind not in ("process", "task"):
                 continue
             if root.kind == "process" and not self.seeds.has_company(module, receiver=root.receiver):
                 continue
-            scope = root.run or root.function.scope
-            reached = reached_by.setdefault(root.call if root.run is None and root.call else scope.place, [])
+            begins = root.run.place if root.run is not None else root.call or root.function.scope.place
+            reached = reached_by.setdefault(begins, [])
             pending = [(root.function.scope, root.receiver)]
             pending += [(f.scope, owner) for f, owner, _ in self.workers.methods_of_arguments(root.function.scope)]
             pending += self._making_of(root.receiver)
@@ -64,8 +74,7 @@ class InheritedStreams:
                 if scope not in reached:
                     reached.append(scope)
                     pending += [(f.scope, owner) for f, owner, _ in self.workers.called.of(scope, receiver)]
-        unseeded = [reached for reached in reached_by.values() if not any(map(self.seeds.seeds, reached))]
-        return {scope.place for reached in unseeded for scope in reached}
+        return [reached for reached in reached_by.values() if not any(map(self.seeds.seeds, reached))]
 
     def _making_of(self, process: Value | None) -> list[tuple[Scope, Value | None]]:
         """What makes an object of a Process subclass: seeded there, its process has that state when it is forked."""
@@ -74,19 +83,19 @@ class InheritedStreams:
         init = classes.find_method(self.outline, process.cls, "__init__")
         return [(init.scope, process)] if init is not None else []
 
-    def _moved_on(self, module: Module, workers: Sequence[WorkerFunction]) -> set[str]:
-        """The libraries whose generator each process moves on by who it is: `torch.rand(rank)`, which nobody keeps."""
+    def _moved_on(self, reached: list[Scope], module: Module) -> set[str]:
+        """The libraries whose generator a process moves on by who it is: `torch.randn(rank)`, which nobody gets."""
         alike = self.seeds.shared_parameters(module)
+        places = {scope.place for scope in reached}
         return {
-            _library(draw.text)
-            for worker in workers
-            for draw in self._global_draws(worker)
-            if _is_dropped(draw.node)
-            and not all(self.seeds.is_same(a, worker, alike.get(worker.scope, frozenset())) for a in draw.node.args)
+            _library(name)
+            for worker in self.workers.of(module)
+            if worker.scope.place in places
+            for node in body_nodes(worker.scope.node)
+            if isinstance(node, ast.Call) and _is_thrown_away(node)
+            for name in self._drawn_by(node, worker.scope.module)
+            if not all(self.seeds.is_same(a, worker, alike.get(worker.scope, frozenset())) for a in node.args)
         }
-
-    def _global_draw(self, worker: WorkerFunction) -> Draw | None:
-        return next((draw for draw in self._global_draws(worker) if not _is_dropped(draw.node)), None)
 
     def _global_draws(self, worker: WorkerFunction) -> Iterator[Draw]:
         module = worker.scope.module
@@ -95,13 +104,17 @@ class InheritedStreams:
         for node in body_nodes(worker.scope.node):
             if not isinstance(node, ast.Call) or any(k.arg == "generator" for k in node.keywords):
                 continue
-            if are_off(node, worker.switches):
+            if are_off(node, worker.switches) or _is_thrown_away(node):
                 continue
-            for value in self.outline.values(node.func, self.outline.frame_at(node, module)):
-                name = qualified(value) if isinstance(value, External | Member) else ""
-                is_numpy = isinstance(value, External) and name.startswith(random_sources.NUMPY_RANDOM)
-                if random_sources.draws_by_torch(name) or (is_numpy and random_sources.draws(name)):
-                    yield Draw(node, None, None, name)
+            yield from (Draw(node, None, None, name) for name in self._drawn_by(node, module))
+
+    def _drawn_by(self, call: ast.Call, module: Module) -> Iterator[str]:
+        """The functions of a library that draw from its global generator, if a call is of one."""
+        for value in self.outline.values(call.func, self.outline.frame_at(call, module)):
+            name = qualified(value) if isinstance(value, External | Member) else ""
+            is_numpy = isinstance(value, External) and name.startswith(random_sources.NUMPY_RANDOM)
+            if random_sources.draws_by_torch(name) or (is_numpy and random_sources.draws(name)):
+                yield name
 
     def _is_used_by_parent(self, *modules: Module) -> bool:
         if any(self.outline.codebase.leads_to(m.path, random_sources.LOADS_NUMPY_RANDOM) for m in modules):
@@ -120,14 +133,6 @@ def _library(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _is_dropped(draw: ast.Call) -> bool:
-    """Whether nobody keeps what is drawn; a list that is shuffled keeps it itself."""
-    return isinstance(up(draw), ast.Expr) and last_name(draw.func) != "shuffle"
-
-
-def _is_for_waiting(node: ast.AST) -> bool:
-    """Whether a number is drawn for another try, or for how long to wait: no data comes of it."""
-    return any(
-        isinstance(outer, ast.ExceptHandler) or (isinstance(outer, ast.Call) and last_name(outer.func) == "sleep")
-        for outer in ancestors(node)
-    )
+def _is_thrown_away(call: ast.Call) -> bool:
+    """Whether nobody gets the numbers that a call draws, neither by what it gives nor in what it is given."""
+    return isinstance(up(call), ast.Expr) and last_name(call.func) not in _IN_PLACE

@@ -38,6 +38,7 @@ from flake8_torchmp.semantics.values import (
     Value,
 )
 
+from .another_try import is_for_another_try
 from .bound_parameters import argument_of
 from .made_generators import kept_as
 from .seeding import Seeds
@@ -74,7 +75,7 @@ class Streams:
         if worker.kind in RANKS and self.workers.train_together(user):
             return
         for node in body_nodes(scope.node):
-            if not isinstance(node, ast.Call):
+            if not isinstance(node, ast.Call) or is_for_another_try(node):
                 continue
             for used in _generators_of(node):
                 value = self._generator(used, worker, user)
