@@ -61,6 +61,8 @@ if __name__ == "__main__":
 ## What it does not see
 - Exits inside of libraries, an argument parser's `error()` and `exit()` aside: a native crash.
 - Exits that a caller catches, in another function, as SystemExit.
+- Exits more than one call away from what a `Process` begins with: a program that runs in a process of its own, such as
+  a viewer, may end like any other.
 - Handlers of signals and of KeyboardInterrupt may exit: they are left alone.
 
 ## How to silence it
@@ -89,11 +91,14 @@ from flake8_torchmp.semantics.nodes import position
 
 from . import rule
 
+FARTHEST = 1
+"""Calls from what a process begins with: what lies behind ends the program that happens to run in a process."""
+
 
 @rule("TMP603", "exit-in-worker", fix="unsafe")
 def exit_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
-        if worker.kind == "spawn":
+        if worker.kind == "spawn" or (worker.kind == "process" and worker.calls_away > FARTHEST):
             continue
         exits = list(exits_in(worker.scope, model.outline))
         frames = samples.frames_of_given(model.loaders, worker) if exits else []
