@@ -59,7 +59,8 @@ if __name__ == "__main__":
 
 ## What it does not see
 - Datasets that wrap another dataset, a stream of a library or something that the project does not show: what is inside
-  may well know of workers.
+  may well know of workers. Where no loader with workers is seen to get them, that is whatever they are made with and go
+  through.
 - Purely random streams and endless ones in random order are not reported: nothing is yielded twice there, as long as
   the workers' seeds differ (TMP404, TMP405).
 - What several workers take from one queue or broker, or by a number that they share and raise, is divided by that.
@@ -76,6 +77,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.drawing.given_parts import goes_through_what_it_is_given
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
@@ -94,6 +96,9 @@ def iterable_dataset_not_sharded(module: Module, model: Model) -> Iterator[Findi
         function = model.sharding.unsharded(cls)
         if function is None or model.loaders.have_one_worker(cls):
             continue
+        is_seen = any(model.loaders.have_workers(cls.scope))
+        if not is_seen and goes_through_what_it_is_given(model.outline, cls):
+            continue  # a library's, and who uses it may give it what is divided
         scope = function.scope
         message = (
             f"every worker yields all that {cls.scope.name}.{scope.name} has, so each sample arrives once per worker: "

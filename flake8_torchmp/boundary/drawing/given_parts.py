@@ -1,0 +1,54 @@
+"""Objects that a class is made with and goes through: what it hands out may be divided by them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics.calls import parameters, receiver_name
+from flake8_torchmp.semantics.evaluate import Evaluator
+from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, dotted, last_name, up
+from flake8_torchmp.semantics.scopes import Scope
+from flake8_torchmp.semantics.values import Class
+
+_GOING_THROUGH = frozenset("iter next enumerate zip map filter reversed tqdm islice chain cycle".split())
+
+
+def goes_through_what_it_is_given(evaluator: Evaluator, cls: Class) -> bool:
+    """Whether a class iterates an object that its `__init__` gets: `for row in self.source:`."""
+    methods = [
+        item.scope.module.scopes[node]
+        for item in classes.project_classes(evaluator, cls)
+        for node in item.scope.node.body  # type: ignore[union-attr]
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    kept = {name for method in methods if method.name == "__init__" for name in _kept_from_parameters(method)}
+    return any(_is_gone_through(read) for method in methods for read in _reads(kept, method))
+
+
+def _kept_from_parameters(init: Scope) -> Iterator[str]:
+    """`source` of `self.source = source`."""
+    assert isinstance(init.node, FUNCTIONS)
+    given = parameters(init.node)
+    for node in body_nodes(init.node):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in given:
+            yield from (
+                target.attr
+                for target in node.targets
+                if isinstance(target, ast.Attribute) and dotted(target.value) == receiver_name(init)
+            )
+
+
+def _reads(kept: set[str], method: Scope) -> Iterator[ast.Attribute]:
+    for node in body_nodes(method.node):
+        is_read = isinstance(node, ast.Attribute) and node.attr in kept and isinstance(node.ctx, ast.Load)
+        if isinstance(node, ast.Attribute) and is_read and dotted(node.value) == receiver_name(method):
+            yield node
+
+
+def _is_gone_through(read: ast.Attribute) -> bool:
+    user = up(read)
+    if isinstance(user, ast.For | ast.AsyncFor | ast.comprehension):
+        return user.iter is read
+    return isinstance(user, ast.YieldFrom) or (isinstance(user, ast.Call) and last_name(user.func) in _GOING_THROUGH)
