@@ -79,6 +79,8 @@ if __name__ == "__main__":
 - A cache is not reported where worker code alone reads it: lazy initialisation once per process
   (`if X is None: X = open_it()`), a dict that is asked before it is filled, `functools.cache`. Each worker then does
   the work once for itself.
+- Changes more than one call away from what workers begin with: what a program registers, counts or times there is of
+  the process that does it, wherever that runs.
 - State of libraries that a worker sets up for itself, such as `random.seed`, `os.environ` or a logger's level.
 
 ## How to silence it
@@ -99,7 +101,7 @@ from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.module_state.class_state import changed_through_objects, is_read_by_own_methods
 from flake8_torchmp.boundary.module_state.shared_memory import is_shared, is_shared_at_import
 from flake8_torchmp.boundary.working.sides import is_left_to_parent
-from flake8_torchmp.boundary.working.workers import WorkerFunction
+from flake8_torchmp.boundary.working.workers import FARTHEST, WorkerFunction
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import position
@@ -113,6 +115,8 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     lost: dict[str, list[Finding]] = {}
     here = {worker.scope for worker in model.workers.of(module)}
     for worker in model.workers.of(module):
+        if worker.calls_away > FARTHEST:
+            continue
         found = chain(model.state.changed_by(worker.scope), changed_through_objects(worker.scope, model.state))
         changed = [item for item in found if _is_state(*item, model) and not is_left_to_parent(item[0], worker)]
         read = [item for item in model.state.names.read_by(worker.scope) if model.state.is_primitive(item[1])]

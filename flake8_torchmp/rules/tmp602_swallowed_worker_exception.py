@@ -97,14 +97,11 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.failures.handlers import swallowing
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.working.workers import RANKS, TARGETS
+from flake8_torchmp.boundary.working.workers import FARTHEST, RANKS, TARGETS
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 
 from . import rule
-
-FARTHEST = 1
-"""Calls from what a process or task begins with: what lies behind is of a program that happens to run in a process."""
 
 
 @rule("TMP602", "swallowed-worker-exception")

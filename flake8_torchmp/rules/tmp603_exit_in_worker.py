@@ -85,14 +85,12 @@ from flake8_torchmp.boundary.failures.exits import (
 from flake8_torchmp.boundary.failures.handlers import is_told_before
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.working import samples
+from flake8_torchmp.boundary.working.workers import FARTHEST
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import position
 
 from . import rule
-
-FARTHEST = 1
-"""Calls from what a process begins with: what lies behind ends the program that happens to run in a process."""
 
 
 @rule("TMP603", "exit-in-worker", fix="unsafe")

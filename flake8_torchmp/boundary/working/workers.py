@@ -31,6 +31,8 @@ RANKS = ("process", "spawn")
 TARGETS = (*RANKS, "task")
 SAMPLE_METHODS = ("__getitem__", "__getitems__")
 MOST_FUNCTIONS = 400
+FARTHEST = 1
+"""Calls from what workers begin with: what lies behind is of a program that keeps its books wherever it runs."""
 _HOLLOW = frozenset(
     f"torch.utils.data.{module}{name}" for module in ("", "dataset.") for name in ("Dataset", "IterableDataset")
 ) | {"builtins.object", "abc.ABC", "typing.Generic"}
