@@ -70,7 +70,9 @@ if __name__ == "__main__":
 
 ## What it does not see
 - A queue that is read in a file which neither joins its processes nor calls what does.
-- How much is put: what is plainly a number, a short text or a few of them passes, everything else counts as much.
+- How much is put: what is plainly a number, a short text, the text of an error or a few of them passes,
+  everything else counts as much.
+- What tests join: one that hung would have been seen.
 - A `join` with a timeout, but for one in a loop that does nothing else while the process is alive.
 
 ## How to silence it
@@ -93,7 +95,7 @@ from . import rule
 
 @rule("TMP605", "join-before-drain")
 def join_before_drain(module: Module, model: Model) -> Iterator[Finding]:
-    if not may_join_early(module, model.codebase):
+    if not may_join_early(module, model.codebase) or model.is_test(module):
         return
     for early in Queues(module, model.evaluator, model.crossings, model.workers).early_joins():
         waits = "waits for the end of" if last_name(early.node.func) == "is_alive" else "joins"

@@ -18,13 +18,13 @@ from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments, parameters
 from flake8_torchmp.semantics.codebase import Codebase
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.flow import LOOPS
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, body_nodes, last_name, position, up
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Class, Constant, Function, Instance, Method, Result, Unknown, Value
 
 from .ended_processes import is_ended_before, loop_until_ended
+from .small_values import is_little
 
 QUEUES = frozenset(("Queue", "JoinableQueue"))
 SIMPLE = frozenset(("SimpleQueue",))
@@ -36,12 +36,6 @@ STARTING = frozenset((*apis.PROCESS_CLASSES, "spawn", "start_processes"))
 GROUPING = frozenset("zip enumerate len list tuple dict reversed print".split())
 """Calls that take queues and nothing out of them."""
 NEUTRAL = frozenset("put put_nowait qsize empty full close join task_done".split())
-SMALL_CALLS = frozenset(
-    "len sum int float bool round abs hash id getpid item time perf_counter monotonic count is_alive mean std".split()
-)
-SHORT = 64
-"""Turns of a loop, with a number or a short text each, that a pipe takes for sure."""
-
 _MAKES_PROCESSES = re.compile(rb"Process\b")
 _QUEUES = re.compile(rb"[Qq]ueue")
 
@@ -91,7 +85,7 @@ class Queues:
     def _look_for_puts(self, scope: Scope) -> None:
         for call, holder in _calls_of(PUTTING, scope):
             for queue in self._queues(holder, scope):
-                if not _is_little(call, scope, mp_name(queue.callee) in SIMPLE):
+                if not is_little(call, scope, mp_name(queue.callee) in SIMPLE):
                     self.puts.setdefault(id(queue.arguments.call), scope.name)
 
     def _look_for_reads(self, scope: Scope) -> None:
@@ -382,54 +376,3 @@ def _keys_of(values: Iterable[Value]) -> set[QueueKey]:
 
 def is_queue(value: Value) -> bool:
     return isinstance(value, Result) and mp_name(value.callee) in QUEUES | SIMPLE
-
-
-def _is_little(put: ast.Call, scope: Scope, is_simple: bool) -> bool:
-    """Whether a pipe takes what is put for sure; of a SimpleQueue one thing counts as little."""
-    for above in ancestors(put):
-        if above is scope.node:
-            break
-        if isinstance(above, LOOPS) and not _is_short(above):
-            return False
-    return is_simple or all(_is_small(argument, scope) for argument in put.args[:1])
-
-
-def _is_short(loop: ast.AST) -> bool:
-    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call) or last_name(loop.iter.func) != "range":
-        return False
-    return all(isinstance(a, ast.Constant) and isinstance(a.value, int) and a.value <= SHORT for a in loop.iter.args)
-
-
-def _is_repeated(node: ast.BinOp) -> bool:
-    """`"x" * 100_000`, `[0] * n`: a text or list that is made long."""
-    for part, times in ((node.left, node.right), (node.right, node.left)):
-        is_text = isinstance(part, ast.Constant) and isinstance(part.value, str | bytes)
-        if is_text or isinstance(part, ast.List | ast.Tuple):
-            return not (isinstance(times, ast.Constant) and isinstance(times.value, int) and times.value <= SHORT)
-    return False
-
-
-def _is_small(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
-    """Whether a value is a number, a short text or a few of them, by the way it is written."""
-    if isinstance(node, ast.Constant | ast.Compare | ast.JoinedStr):
-        return True
-    if isinstance(node, ast.Tuple | ast.List):
-        return all(_is_small(element, scope, depth) for element in node.elts)
-    if isinstance(node, ast.Dict):
-        return all(_is_small(value, scope, depth) for value in node.values)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and _is_repeated(node):
-        return False
-    if isinstance(node, ast.BinOp):
-        return _is_small(node.left, scope, depth) and _is_small(node.right, scope, depth)
-    if isinstance(node, ast.UnaryOp):
-        return _is_small(node.operand, scope, depth)
-    if isinstance(node, ast.Call):
-        return last_name(node.func) in SMALL_CALLS
-    if isinstance(node, ast.Name) and depth < 4:
-        bindings = scope.bindings.get(node.id, ())
-        if any(binding.kind == "parameter" for binding in bindings):
-            return False
-        values = [binding.value for binding in bindings if binding.kind in ("assign", "augmented", "walrus")]
-        first = [value for value in values if value is not None]
-        return bool(first) and len(first) == len(bindings) and _is_small(first[0], scope, depth + 1)
-    return False
