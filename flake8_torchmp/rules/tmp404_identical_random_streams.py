@@ -69,6 +69,8 @@ if __name__ == "__main__":
 - What a layer draws as it is made (`nn.Linear`, `nn.init`, `weight.uniform_()`), and distributions of classes of the
   project's own: of torch's functions, of `torch.distributions` and of `multinomial()` alone it knows that they draw.
 - A draw that nobody keeps, `torch.rand(rank)`, moves each process on to numbers of its own.
+- Numbers drawn from a global generator that nobody gets: of which only the shape is asked, or whose function's result
+  worker code throws away.
 - NumPy's global generator is made at its first use: a parent that never used it, and imports no library that does
   (pandas, scikit-learn …), hands on nothing.
 

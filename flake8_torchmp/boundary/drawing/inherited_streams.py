@@ -17,6 +17,7 @@ from flake8_torchmp.semantics.switches import are_off
 from flake8_torchmp.semantics.values import External, Instance, Member, Value, qualified
 
 from .another_try import is_for_another_try, is_for_waiting
+from .drawn_numbers import DrawnNumbers
 from .seeding import Seeds
 from .streams import Draw, Streams
 
@@ -29,6 +30,7 @@ class InheritedStreams:
         self.workers = workers
         self.seeds = seeds
         self.streams = streams
+        self.drawn_numbers = DrawnNumbers(workers)
 
     def of(self, module: Module) -> Iterator[tuple[WorkerFunction, Draw]]:
         """Draws from a library's global generator in forked processes that nobody seeds."""
@@ -50,6 +52,8 @@ class InheritedStreams:
         if is_for_another_try(draw.node) or is_for_waiting(draw.node):
             return False
         if draw.text.startswith("numpy") and not self._is_used_by_parent(worker.scope.module, module):
+            return False
+        if last_name(draw.node.func) not in _IN_PLACE and not self.drawn_numbers.leave(draw.node, worker, module):
             return False
         return not all(_library(draw.text) in self._moved_on(reached, module) for reached in together)
 

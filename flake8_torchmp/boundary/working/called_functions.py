@@ -75,6 +75,23 @@ class CalledFunctions:
             for expression, names in _implied(node):
                 yield from self._run_implicitly(expression, names, frame, receiver)
 
+    def places(self, target: Scope, scope: Scope, receiver: Value | None) -> list[ast.Call | None]:
+        """Where a function calls another one; None where it is run in another way, or handed to what runs it."""
+        if all(called.function.scope is not target for called in self.of(scope, receiver)):
+            return []
+        open_frame = self.outline.frame_of(scope)
+        frame = self.outline.frame(scope, None, open_frame.closure, receiver) if has_receiver(scope) else open_frame
+        found: list[ast.Call | None] = [
+            node
+            for node in body_nodes(scope.node)
+            if isinstance(node, ast.Call)
+            for value in self._called_values(
+                node.func, self.outline.frame_in(scope.module.scope_of(node), frame), scope, receiver
+            )
+            if any(called.function.scope is target for called in self._run_by(value))
+        ]
+        return found or [None]
+
     def _arguments(self, callee: Value, function: Function, call: ast.Call, frame: Frame) -> Arguments | None:
         """What a call gives a function that tests its parameters, as far as all of it can be seen."""
         if isinstance(callee, Partial) or not switches.tested_parameters(function.scope):

@@ -73,6 +73,8 @@ class Root(NamedTuple):
     """The call that hands it over, by itself or with the arguments of another one."""
     run: Scope | None = None
     """Of what a Process object holds: the method that works with it."""
+    role: str = "function"
+    """What it hangs on: the function that workers begin with, its arguments, the object of a process."""
 
 
 class Workers:
@@ -303,8 +305,8 @@ class Workers:
                     yield from self._sample_roots(hanging.value.cls, crossing.methods)
                 for function, receiver, _ in self.called.functions_of(hanging.value):
                     kind = "dataset" if is_dataset else kind
-                    text, call = crossing.text, crossing.call
-                    yield Root(function, receiver, kind, text, crossing.methods, is_daemon, call, worked_by)
+                    text, call, role = crossing.text, crossing.call, crossing.parameter.role
+                    yield Root(function, receiver, kind, text, crossing.methods, is_daemon, call, worked_by, role)
         for cls in self.crossings.process_classes(module):
             run = classes.find_method(self.outline, cls, "run")
             if run is not None:
