@@ -76,7 +76,7 @@ class DrawnNumbers:
             places = self.workers.called.places(scope, worker.scope, worker.receiver)
             yield from ((place, worker.scope) for place in places)
         roots = [root for root in self.workers.roots(module) if root.kind in ("process", "task")]
-        for root in (root for root in roots if root.function.scope is scope):
+        for root in (root for root in roots if root.function.scope.place == scope.place):
             if root.role == "function":
                 yield from () if root.kind == "process" else ((None, scope),)
                 continue

@@ -44,7 +44,7 @@ class InheritedStreams:
         drawing = [(w, draws) for w in workers if (draws := list(self._global_draws(w)))]
         unseeded = self._unseeded(module) if drawing else []
         for worker, draws in drawing:
-            together = [reached for reached in unseeded if worker.scope in reached]
+            together = [reached for reached in unseeded if any(s.place == worker.scope.place for s in reached)]
             alike = (draw for draw in draws if together and self._is_alike(draw, worker, module, together))
             yield from ((worker, draw) for draw in islice(alike, 1))
 

@@ -77,7 +77,7 @@ class CalledFunctions:
 
     def places(self, target: Scope, scope: Scope, receiver: Value | None) -> list[ast.Call | None]:
         """Where a function calls another one; None where it is run in another way, or handed to what runs it."""
-        if all(called.function.scope is not target for called in self.of(scope, receiver)):
+        if all(called.function.scope.place != target.place for called in self.of(scope, receiver)):
             return []
         open_frame = self.outline.frame_of(scope)
         frame = self.outline.frame(scope, None, open_frame.closure, receiver) if has_receiver(scope) else open_frame
@@ -88,7 +88,7 @@ class CalledFunctions:
             for value in self._called_values(
                 node.func, self.outline.frame_in(scope.module.scope_of(node), frame), scope, receiver
             )
-            if any(called.function.scope is target for called in self._run_by(value))
+            if any(called.function.scope.place == target.place for called in self._run_by(value))
         ]
         return found or [None]
 
