@@ -48,7 +48,11 @@ def _reads(kept: set[str], method: Scope) -> Iterator[ast.Attribute]:
 
 
 def _is_gone_through(read: ast.Attribute) -> bool:
+    """Whether something is handed out for each of its elements."""
     user = up(read)
-    if isinstance(user, ast.For | ast.AsyncFor | ast.comprehension):
-        return user.iter is read
-    return isinstance(user, ast.YieldFrom) or (isinstance(user, ast.Call) and last_name(user.func) in _GOING_THROUGH)
+    is_opened = isinstance(user, ast.Call) and last_name(user.func) in _GOING_THROUGH
+    if is_opened and user is not None:
+        user = up(user)
+    if isinstance(user, ast.For | ast.AsyncFor):
+        return any(isinstance(part, ast.Yield | ast.YieldFrom) for item in user.body for part in ast.walk(item))
+    return isinstance(user, ast.YieldFrom) or (is_opened and isinstance(user, ast.Return))
