@@ -62,6 +62,8 @@ def _is_small(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
         return node.attr in SMALL_ATTRIBUTES
     if isinstance(node, ast.Subscript):
         return isinstance(node.slice, ast.Slice) and _is_short_until(node.slice.upper)
+    if isinstance(node, ast.Call) and last_name(node.func) in ("max", "min") and len(node.args) > 1:
+        return any(_is_small(argument, scope, depth) for argument in node.args)
     if isinstance(node, ast.Call):
         return last_name(node.func) in SMALL_CALLS or _is_text_of_error(node)
     if isinstance(node, ast.Name) and depth < 4:
