@@ -108,7 +108,7 @@ def identical_random_streams(module: Module, model: Model) -> Iterator[Finding]:
             way = [Step(worker.scope.module.path, drawn, f"{worker.scope.name}() draws from it in a worker")]
             cause = f"{draw.module.path}:{position(draw.made)}"
             yield model.finding("TMP404", message, draw.made, draw.module, way, cause=cause)
-    if is_called_test(module.path):
+    if model.is_test(module):
         return  # what a test draws in processes of its own only has to be there
     for worker, draw in model.inherited_streams.of(module):
         message = (
