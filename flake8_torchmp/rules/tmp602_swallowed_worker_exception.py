@@ -82,7 +82,8 @@ if __name__ == "__main__":
 - Notes, locks, addresses, ranks and the environment, whose failure is no sample's.
 - Exceptions that are too broad but not everything, such as OSError.
 - What the ranks of a distributed program catch: a rank is the program itself. So is most of what a process or a task
-  comes to: the function that it begins with and those that this one calls are looked at, for datasets all of them.
+  comes to: the function that it begins with and those that this one calls are looked at, and what puts a blank tensor
+  or array into the place of data; for datasets all of it.
 
 ## How to silence it
 Write `# noqa: TMP602` on the line of the `except` or `suppress`. For a file or a folder use flake8's per-file-ignores
@@ -96,6 +97,7 @@ import ast
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.failures.handlers import swallowing
+from flake8_torchmp.boundary.far_handlers import swallowing_data
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.working.workers import FARTHEST, RANKS, TARGETS
 from flake8_torchmp.findings import Finding
@@ -107,9 +109,9 @@ from . import rule
 @rule("TMP602", "swallowed-worker-exception")
 def swallowed_worker_exception(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
-        if worker.kind in TARGETS and worker.calls_away > FARTHEST:
-            continue
-        for node in swallowing(worker.scope, not worker.calls_away, worker.kind == "initializer"):
+        is_far = worker.kind in TARGETS and worker.calls_away > FARTHEST
+        near = (worker.scope, not worker.calls_away, worker.kind == "initializer")
+        for node in swallowing_data(worker.scope) if is_far else swallowing(*near):
             if worker.kind in RANKS and model.workers.train_together(module):
                 break  # a rank is the program itself, and its author's choice is no worker's
             what = "suppress()" if isinstance(node, ast.Call) else "this handler"

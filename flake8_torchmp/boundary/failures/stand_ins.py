@@ -37,9 +37,7 @@ def hides_data(
     """
     if _runs_what_others_give(body, scope):
         return True
-    if _only_looks_up(body) or (
-        not is_near and _only_asks(body) and not _leaves_blank(body, handled, scope, receivers)
-    ):
+    if _only_looks_up(body) or (not is_near and _only_asks(body) and not leaves_blank(body, handled, scope, receivers)):
         return False
     for statement in handled:
         if isinstance(statement, ast.Return | ast.Assign | ast.AnnAssign) and statement.value is not None:
@@ -116,7 +114,7 @@ def _converts_entry(value: ast.Call) -> bool:
     )
 
 
-def _leaves_blank(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope, receivers: set[str]) -> bool:
+def leaves_blank(body: Sequence[ast.stmt], handled: Sequence[ast.stmt], scope: Scope, receivers: set[str]) -> bool:
     """Whether a blank tensor or array takes the place of what a block asks for, or of the entry that it is to fill."""
     given = _value_of(handled)
     if given is not None and _is_blank_data(given, scope, receivers):
