@@ -65,7 +65,8 @@ if __name__ == "__main__":
   loop (perhaps one for each worker), and where processes train one model together.
 - What is drawn in an `except`, for `time.sleep`, or only for the later rounds of a loop that its first round may end,
   is taken to be for another try, not for data.
-- What processes that tests start draw from a global generator: there it only has to be something.
+- What processes that tests start, in files that are no program, draw from a global generator: there it only has to be
+  something.
 - What a layer draws as it is made (`nn.Linear`, `nn.init`, `weight.uniform_()`), and distributions of classes of the
   project's own: of torch's functions, of `torch.distributions` and of `multinomial()` alone it knows that they draw.
 - A draw that nobody keeps, `torch.rand(rank)`, moves each process on to numbers of its own.
@@ -108,8 +109,8 @@ def identical_random_streams(module: Module, model: Model) -> Iterator[Finding]:
             way = [Step(worker.scope.module.path, drawn, f"{worker.scope.name}() draws from it in a worker")]
             cause = f"{draw.module.path}:{position(draw.made)}"
             yield model.finding("TMP404", message, draw.made, draw.module, way, cause=cause)
-    if model.is_test(module):
-        return  # what a test draws in processes of its own only has to be there
+    if model.is_test(module) and b"__main__" not in module.data:
+        return  # what a test draws in processes of its own only has to be there; a program of experiments is none
     for worker, draw in model.inherited_streams.of(module):
         message = (
             f"forked workers inherit one state of the generator of {draw.text}() and draw the same "
