@@ -86,7 +86,6 @@ from collections.abc import Iterator
 
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.findings import Finding, Step
-from flake8_torchmp.semantics.files import is_called_test
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import position
 

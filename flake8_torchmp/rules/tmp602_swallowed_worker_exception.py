@@ -96,8 +96,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flake8_torchmp.boundary.failures.far_handlers import swallowing_data
 from flake8_torchmp.boundary.failures.handlers import swallowing
-from flake8_torchmp.boundary.far_handlers import swallowing_data
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.working.workers import FARTHEST, RANKS, TARGETS
 from flake8_torchmp.findings import Finding

@@ -10,6 +10,8 @@ from .nodes import dotted, last_name, up
 from .scopes import Change, Scope
 
 COLLECTING = frozenset("add append appendleft extend extendleft insert update".split())
+HANDING_OVER = COLLECTING | frozenset("put put_nowait send setdefault".split())
+"""Calls by which code gives others what it has found."""
 DEEPEST = 3
 
 

@@ -20,6 +20,8 @@ NUMBERS = frozenset(
 """What makes a number, a text or a list of others: nothing that processes share."""
 TENSORS = frozenset(f"torch.{name}" for name in "zeros ones empty full tensor zeros_like ones_like rand randn".split())
 """The same under fork alone: a spawned process gets a tensor's memory shared."""
+LAYOUT = frozenset("shape dtype device ndim nbytes itemsize dim numel element_size is_shared stride maxlen".split())
+"""What an array, tensor or deque tells of itself, whatever it holds."""
 
 
 def is_mutable(value: Value) -> bool:

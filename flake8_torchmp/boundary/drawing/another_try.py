@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from flake8_torchmp.boundary.failures.stand_ins import COLLECTING
+from flake8_torchmp.semantics.effects import HANDING_OVER
 from flake8_torchmp.semantics.flow import never_continues
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, last_name, mentions, statement_of
 
@@ -38,7 +38,7 @@ def is_for_another_try(node: ast.AST) -> bool:
 
 def _keeps(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
-        return last_name(node.func) in COLLECTING
+        return last_name(node.func) in HANDING_OVER
     is_stored = isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store)
     return is_stored or isinstance(node, ast.Yield | ast.YieldFrom)
 

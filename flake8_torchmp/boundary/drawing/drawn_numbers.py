@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.boundary.objects.object_state import LAYOUT
+from flake8_torchmp.boundary.crossing.plain_values import LAYOUT
 from flake8_torchmp.boundary.working.workers import WorkerFunction, Workers
 from flake8_torchmp.semantics.calls import parameters
 from flake8_torchmp.semantics.module import Module

@@ -6,14 +6,13 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from flake8_torchmp.semantics.calls import parameters
+from flake8_torchmp.semantics.effects import HANDING_OVER
 from flake8_torchmp.semantics.flow import block_of, is_in_block
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, is_none, last_name, root_name
 from flake8_torchmp.semantics.scopes import Binding, Scope
 
 BLANK = frozenset("zeros ones full empty zeros_like ones_like full_like empty_like rand randn new tensor array".split())
 """Calls that make what looks like any other sample."""
-COLLECTING = frozenset("append appendleft extend add insert put put_nowait update setdefault send".split())
-"""Calls by which a block hands over what it has found."""
 WRITING = frozenset("save savez savez_compressed dump imwrite write write_text write_bytes to_csv to_file".split())
 """Calls by which a task gives what it has made, where that is files."""
 
@@ -144,7 +143,7 @@ def _value_of(body: Sequence[ast.stmt]) -> ast.expr | None:
 
 
 def _hands_over(value: ast.expr) -> bool:
-    return isinstance(value, ast.Call) and last_name(value.func) in COLLECTING
+    return isinstance(value, ast.Call) and last_name(value.func) in HANDING_OVER
 
 
 def _does_nothing(statement: ast.stmt) -> bool:
@@ -273,7 +272,7 @@ def _is_missed(body: Sequence[ast.stmt], scope: Scope, receivers: set[str], is_n
     """Whether something is missing, or left as it was, where a block fails and nothing else is done."""
     parts = [part for statement in body for part in ast.walk(statement)]
     calls = {last_name(part.func) for part in parts if isinstance(part, ast.Call)}
-    if calls & COLLECTING or (is_near and calls & WRITING):
+    if calls & HANDING_OVER or (is_near and calls & WRITING):
         return True
     if any(isinstance(part, ast.AugAssign) and not _is_text(part.value) for part in parts):
         return True

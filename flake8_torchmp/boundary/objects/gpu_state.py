@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from flake8_torchmp.boundary.crossing.plain_values import LAYOUT
 from flake8_torchmp.boundary.tables.apis import LOADER_POSITIONS
 from flake8_torchmp.semantics import classes, keywords
 from flake8_torchmp.semantics.calls import Frame
@@ -18,7 +19,6 @@ from flake8_torchmp.semantics.values import Class, Constant, Result
 from .devices import devices_used
 from .holdings import Holding
 from .lifetimes import Lifetimes
-from .object_state import LAYOUT
 from .resources import HeldOver, Resources
 
 BACK = frozenset("cpu numpy item tolist device".split())

@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 from flake8_torchmp.boundary.circumstances.construction import is_part_of_construction
 from flake8_torchmp.boundary.circumstances.guards import is_guarded
 from flake8_torchmp.boundary.crossing.crossings import Crossings
-from flake8_torchmp.boundary.crossing.plain_values import NUMBERS, TENSORS, is_made_plain, made_by, may_be_shared
+from flake8_torchmp.boundary.crossing.plain_values import (
+    LAYOUT,
+    NUMBERS,
+    TENSORS,
+    is_made_plain,
+    made_by,
+    may_be_shared,
+)
 from flake8_torchmp.boundary.loading.datasets import Datasets, stays_in_its_function
 from flake8_torchmp.boundary.module_state.mutations import CHANGING
 from flake8_torchmp.boundary.module_state.state import State
@@ -40,8 +47,6 @@ STATEFUL = dict.fromkeys(("state_dict", "load_state_dict"), "StatefulDataLoader"
 """Methods of datasets that a loader calls in its workers, by what the project has to name for that."""
 
 DICTS = frozenset("builtins.dict collections.defaultdict collections.OrderedDict collections.Counter".split())
-LAYOUT = frozenset("shape dtype device ndim nbytes itemsize dim numel element_size is_shared stride maxlen".split())
-"""What an array, tensor or deque tells of itself, whatever it holds."""
 FILLING = frozenset(name.rpartition(".")[2] for name in CHANGING if name.startswith(("heapq.", "bisect.")))
 """Functions of heapq and bisect, which change the list that they are given."""
 

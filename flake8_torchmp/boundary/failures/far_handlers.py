@@ -9,8 +9,8 @@ from flake8_torchmp.semantics.calls import receiver_name
 from flake8_torchmp.semantics.nodes import up
 from flake8_torchmp.semantics.scopes import Scope
 
-from .failures.handlers import swallowing
-from .failures.stand_ins import leaves_blank
+from .handlers import swallowing
+from .stand_ins import leaves_blank
 
 
 def swallowing_data(scope: Scope) -> Iterator[ast.AST]:
