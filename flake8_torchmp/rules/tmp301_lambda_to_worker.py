@@ -68,8 +68,8 @@ if __name__ == "__main__":
 - Whether a serializer that knows lambdas is at work: what multiprocess, pathos, joblib, ray or dask are given is not
   looked at.
 - A `__getstate__` whose result is computed in ways that cannot be read is trusted to drop what must not be pickled.
-- A worker count that is 0 by a constant, a default or an argument parser's default counts as no workers, although the
-  user may choose another one.
+- A worker count that is 0 by a constant, by the default of a function whose calls all leave it out, or by an argument
+  parser's default counts as no workers, although the user may choose another one.
 
 ## How to silence it
 Write `# noqa: TMP301` on the line that is reported. For a file or a folder use flake8's per-file-ignores in setup.cfg,

@@ -27,9 +27,15 @@ class Choice(Constant):
     __slots__ = ()
 
 
-def as_choice(value: Value) -> Value:
+class CallersChoice(Choice):
+    """The default of a function that nobody in the project calls, or tests alone: its users may give something else."""
+
+    __slots__ = ()
+
+
+def as_choice(value: Value, kind: type[Choice] = Choice) -> Value:
     if type(value) is Constant:
-        choice = Choice(value.value, value.node, value.module)
+        choice = kind(value.value, value.node, value.module)
         choice.way = value.way
         return choice
     return value
@@ -55,6 +61,10 @@ def _default_asked_for(call: ast.Call) -> ast.expr | None:
 
 def is_choice(value: Value) -> bool:
     return isinstance(value, Choice)
+
+
+def is_callers_choice(value: Value) -> bool:
+    return isinstance(value, CallersChoice)
 
 
 def option(evaluator: Evaluator, base: Value, name: str) -> list[Value] | None:

@@ -123,4 +123,4 @@ def _default(evaluator: Evaluator, parameter: Parameter, frame: Frame, *, chosen
     outer = frame.closure or evaluator.frame_of(frame.module.scope)
     for value in evaluator.values(parameter.default, outer):
         value = value.after(Hop(parameter.default, frame.module, f"default of {parameter.name}"))
-        yield command_line.as_choice(value) if chosen else value
+        yield command_line.as_choice(value, command_line.CallersChoice) if chosen else value

@@ -8,6 +8,7 @@ from flake8_torchmp.boundary.crossing.crossings import Crossing, Crossings
 from flake8_torchmp.boundary.crossing.worker_counts import WorkerCounts
 from flake8_torchmp.boundary.tables import apis
 from flake8_torchmp.semantics import classes, keywords
+from flake8_torchmp.semantics.command_line import is_callers_choice
 from flake8_torchmp.semantics.files import is_called_test
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.narrowing import survives
@@ -104,7 +105,10 @@ class Loaders:
         counts = WorkerCounts(evaluator, arguments, given, crossing.source)
         own = [value for value in crossing.values if cls.scope.place in self._classes_of(value)]
         left = [count for dataset in own or crossing.values for count in counts.of(dataset) or ()]
-        return all(isinstance(count, Constant) and count.value in (0, 1, None) for count in left)
+        return all(
+            isinstance(count, Constant) and count.value in (0, 1, None) and not is_callers_choice(count)
+            for count in left
+        )
 
 
 def _asks_for_subclasses(base: Scope, module: Module) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from flake8_torchmp.semantics import classes, keywords
 from flake8_torchmp.semantics.calls import Arguments
-from flake8_torchmp.semantics.command_line import is_choice
+from flake8_torchmp.semantics.command_line import is_callers_choice, is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.values import Constant, Instance, Member, Result, Value, qualified
 
@@ -55,7 +55,7 @@ def has_no_workers(evaluator: Evaluator, arguments: Arguments, workers: str = "n
     values = [value for source in given for value in evaluator.of(source)]
     if name == "method":  # threads unless it is told otherwise
         return not any(isinstance(value, Constant) and not is_no_count(value) for value in values)
-    if not all(is_no_count(value) for value in values):
+    if not all(is_no_count(value) for value in values) or any(map(is_callers_choice, values)):
         return False
     return not (all(map(is_choice, values)) and _needs_workers(evaluator, arguments))
 
