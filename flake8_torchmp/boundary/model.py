@@ -30,6 +30,7 @@ from .crossing.restarts import Restarts
 from .crossing.target_arguments import TargetArguments
 from .drawing.inherited_streams import InheritedStreams
 from .drawing.same_streams import SameStreams
+from .drawing.sameness import Sameness
 from .drawing.seeding import Seeds
 from .drawing.sharding import Sharding
 from .drawing.streams import Streams
@@ -61,6 +62,7 @@ from .tables.apis import DEFERRED, Api
 from .tables.ecosystem import FLUENT
 from .tables.openers import Openers
 from .working import samples
+from .working.company import Company
 from .working.worker_infos import WorkerInfos
 from .working.workers import Workers
 
@@ -109,7 +111,9 @@ class Model:
         self.import_time = ImportTime(self.evaluator, self.starts, self.phases)
         self.aftermath = Aftermath(self.evaluator, self.starts.possible, self.state)
         self.random_globals = RandomGlobals(self.state)
-        self.seeds = Seeds(self.outline, self.workers)
+        self.company = Company(self.workers)
+        self.sameness = Sameness(self.outline, self.workers)
+        self.seeds = Seeds(self.outline, self.workers, self.sameness, self.company)
         self.sharding = Sharding(self.outline, self.evaluator, self.workers, self.loaders)
         self.same_streams = SameStreams(self.seeds, self.sharding, self.loaders)
         self.streams = Streams(self.outline, self.evaluator, self.workers, self.seeds, self.sharding)

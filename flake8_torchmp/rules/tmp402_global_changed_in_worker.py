@@ -163,7 +163,7 @@ def _may_meet(
 
 def _has_company(worker: WorkerFunction, module: Module, model: Model) -> bool:
     """Whether several workers run a function, which each have a primitive of their own in it."""
-    return worker.kind != "process" or model.seeds.has_company(module, receiver=worker.receiver)
+    return worker.kind != "process" or model.company.several(module, receiver=worker.receiver)
 
 
 def _is_state(node: ast.AST, variable: Global, model: Model) -> bool:

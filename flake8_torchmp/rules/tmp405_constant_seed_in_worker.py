@@ -76,8 +76,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flake8_torchmp.boundary.drawing.same_streams import Made
-from flake8_torchmp.boundary.drawing.seeding import runs
-from flake8_torchmp.boundary.drawing.turns import are_several
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.working.workers import RANKS, WorkerFunction
 from flake8_torchmp.findings import Finding
@@ -102,7 +100,7 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         if worker.kind not in WAYS_OUT:
             continue
         if fixed is None:
-            fixed = model.seeds.shared_parameters(module)
+            fixed = model.sameness.shared_parameters(module)
         call = model.seeds.constant(worker, fixed.get(worker.scope, frozenset()))
         stream = model.same_streams.seeded_alike(worker) if call is None else None
         if stream is not None:
@@ -111,12 +109,12 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
             continue
         receiver = worker.receiver
         if worker.kind == "process" and (
-            not model.seeds.has_company(module, receiver=receiver)
-            or model.seeds.take_turns(module, receiver)
-            or _is_of_one_process(worker, module, model)
+            not model.company.several(module, receiver=receiver)
+            or model.company.take_turns(module, receiver)
+            or model.company.is_alone(worker.scope, module)
         ):
             continue
-        if model.seeds.has_one_worker(worker, module):
+        if model.company.has_one(worker, module):
             continue
         if worker.kind in RANKS and (
             model.workers.train_together(module)
@@ -139,13 +137,6 @@ def constant_seed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
         )
         repair = model.repair("seed_from_entropy", call, module, name=seeder)
         yield model.finding("TMP405", message, call, module, repair=repair)
-
-
-def _is_of_one_process(worker: WorkerFunction, module: Module, model: Model) -> bool:
-    """Whether a function is what one process alone is given to do, such as a server beside its actors."""
-    processes = (crossing for crossing in model.crossings.of(module) if crossing.api.kind == "process")
-    made = {crossing.call for crossing in processes if runs(crossing, worker.scope)}
-    return bool(made) and not are_several(made)
 
 
 def _same_stream(made: Made, worker: WorkerFunction, model: Model) -> Finding:

@@ -103,7 +103,7 @@ def shared_memory_leak(module: Module, model: Model) -> Iterator[Finding]:
     if not are_made_once(module, model.outline):
         return
     for worker in model.workers.of(module):
-        if worker.kind == "process" and not model.seeds.has_company(module, worker.scope):
+        if worker.kind == "process" and not model.company.several(module, worker.scope):
             continue
         for node in unlinked_in(worker.scope, model.outline):
             message = (

@@ -66,7 +66,7 @@ class InheritedStreams:
         for root in self.workers.roots(module):
             if root.kind not in ("process", "task"):
                 continue
-            if root.kind == "process" and not self.seeds.has_company(module, receiver=root.receiver):
+            if root.kind == "process" and not self.seeds.company.several(module, receiver=root.receiver):
                 continue
             begins = root.run.place if root.run is not None else root.call or root.function.scope.place
             reached = reached_by.setdefault(begins, [])
@@ -89,7 +89,7 @@ class InheritedStreams:
 
     def _moved_on(self, reached: list[Scope], module: Module) -> set[str]:
         """The libraries whose generator a process moves on by who it is: `torch.randn(rank)`, which nobody gets."""
-        alike = self.seeds.shared_parameters(module)
+        alike = self.seeds.sameness.shared_parameters(module)
         places = {scope.place for scope in reached}
         return {
             _library(name)
@@ -98,7 +98,7 @@ class InheritedStreams:
             for node in body_nodes(worker.scope.node)
             if isinstance(node, ast.Call) and _is_thrown_away(node)
             for name in self._drawn_by(node, worker.scope.module)
-            if not all(self.seeds.is_same(a, worker, alike.get(worker.scope, frozenset())) for a in node.args)
+            if not all(self.seeds.sameness.is_same(a, worker, alike.get(worker.scope, frozenset())) for a in node.args)
         }
 
     def _global_draws(self, worker: WorkerFunction) -> Iterator[Draw]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from flake8_torchmp.boundary.crossing.bound_parameters import argument_of
 from flake8_torchmp.boundary.loading.loaders import Loaders
 from flake8_torchmp.boundary.tables import random_sources
 from flake8_torchmp.boundary.working.called_functions import ITERATION_METHODS
@@ -15,7 +16,6 @@ from flake8_torchmp.semantics.nodes import body_nodes, last_name
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Constant, External, Instance
 
-from .bound_parameters import argument_of
 from .seeding import Seeds
 from .sharding import Sharding
 
@@ -56,7 +56,7 @@ class SameStreams:
         workers = self.seeds.workers
         values = workers.evaluator.values(seed, workers.frame_of(worker))
         may_be_none = any(isinstance(value, Constant) and value.value is None for value in values)
-        return not may_be_none and self.seeds.is_same(seed, worker, frozenset())
+        return not may_be_none and self.seeds.sameness.is_same(seed, worker, frozenset())
 
     def _made_in(self, scope: Scope) -> Iterator[Made]:
         evaluator, module = self.seeds.outline, scope.module

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, takewhile
 from typing import NamedTuple
 
+from flake8_torchmp.boundary.crossing.bound_parameters import argument_of
 from flake8_torchmp.boundary.crossing.task_items import frames_of_tasks
 from flake8_torchmp.boundary.tables import random_sources
 from flake8_torchmp.boundary.working.called_functions import ITERATION_METHODS
@@ -39,7 +40,6 @@ from flake8_torchmp.semantics.values import (
 )
 
 from .another_try import is_for_another_try
-from .bound_parameters import argument_of
 from .made_generators import kept_as
 from .seeding import Seeds
 from .sharding import Sharding
@@ -182,7 +182,7 @@ class Streams:
         return receiver.cls if is_task or self.workers.crossings.is_process(receiver.cls) else None
 
     def _are_several(self, worker: WorkerFunction) -> bool:
-        return worker.kind == "task" or self.seeds.has_company(worker.scope.module, receiver=worker.receiver)
+        return worker.kind == "task" or self.seeds.company.several(worker.scope.module, receiver=worker.receiver)
 
     def _given_to_initializers(self, name: str, module: Module) -> Iterator[Value]:
         """What a global of the workers is that an initializer binds to one of its arguments."""
@@ -233,7 +233,7 @@ class Streams:
         cls = self._class_of_objects(worker)
         if cls is not None and function is not None and function.enclosing_class() is not None:
             seeds = [*call.args, *(k.value for k in call.keywords)] if isinstance(call, ast.Call) else []
-            alike = bool(seeds) and all(self.seeds.is_same_for_objects(seed, function, cls) for seed in seeds)
+            alike = bool(seeds) and all(self.seeds.sameness.is_same_for_objects(seed, function, cls) for seed in seeds)
             return alike and self._are_several(worker) and not self.workers.runs(function)  # each object makes its own
         owner = worker.receiver.arguments if isinstance(worker.receiver, Instance) else None
         made = [call, owner.call] if owner is not None and worker.kind in TARGETS else [call]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from flake8_torchmp.boundary.crossing.bound_parameters import argument_of
 from flake8_torchmp.boundary.tables import random_sources
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import conditions
 from flake8_torchmp.semantics.nodes import body_nodes, position
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import External
-
-from .bound_parameters import argument_of
 
 
 def seed_given_to_torch(evaluator: Evaluator, asked: ast.Call, scope: Scope) -> ast.expr | None:

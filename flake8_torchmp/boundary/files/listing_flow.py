@@ -14,16 +14,7 @@ from flake8_torchmp.semantics.calls import is_property, parameters
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import FUNCTIONS, ancestors, dotted, last_name, mentions, up
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import (
-    Class,
-    Collection,
-    External,
-    Function,
-    Hop,
-    Instance,
-    Method,
-    Value,
-)
+from flake8_torchmp.semantics.values import Class, Collection, External, Function, Hop, Instance, Method, Value
 
 from .listing_numbers import NUMBERING, asked_for_place, counts, is_place_asked, makes_numbered, numbers
 from .listing_orders import (

@@ -13,11 +13,7 @@ from flake8_torchmp.semantics.answers import keep_empty
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import last_name
-from flake8_torchmp.semantics.values import (
-    External,
-    Hop,
-    qualified,
-)
+from flake8_torchmp.semantics.values import External, Hop, qualified
 
 from .listing_flow import ListingFlow, ListingPlace
 from .names_of_results import names_results
