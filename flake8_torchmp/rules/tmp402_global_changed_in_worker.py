@@ -101,7 +101,7 @@ from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.module_state.class_state import changed_through_objects, is_read_by_own_methods
 from flake8_torchmp.boundary.module_state.shared_memory import is_shared, is_shared_at_import
 from flake8_torchmp.boundary.working.sides import is_left_to_parent
-from flake8_torchmp.boundary.working.workers import FARTHEST, WorkerFunction
+from flake8_torchmp.boundary.working.workers import WorkerFunction
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import position
@@ -115,7 +115,7 @@ def global_changed_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     lost: dict[str, list[Finding]] = {}
     here = {worker.scope for worker in model.workers.of(module)}
     for worker in model.workers.of(module):
-        if worker.calls_away > FARTHEST:
+        if worker.is_far:
             continue
         found = chain(model.state.changed_by(worker.scope), changed_through_objects(worker.scope, model.state))
         changed = [item for item in found if _is_state(*item, model) and not is_left_to_parent(item[0], worker)]

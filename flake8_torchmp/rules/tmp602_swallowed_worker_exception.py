@@ -99,7 +99,7 @@ from collections.abc import Iterator
 from flake8_torchmp.boundary.failures.far_handlers import swallowing_data
 from flake8_torchmp.boundary.failures.handlers import swallowing
 from flake8_torchmp.boundary.model import Model
-from flake8_torchmp.boundary.working.workers import FARTHEST, RANKS, TARGETS
+from flake8_torchmp.boundary.working.workers import RANKS, TARGETS
 from flake8_torchmp.findings import Finding
 from flake8_torchmp.semantics.module import Module
 
@@ -109,7 +109,7 @@ from . import rule
 @rule("TMP602", "swallowed-worker-exception")
 def swallowed_worker_exception(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
-        is_far = worker.kind in TARGETS and worker.calls_away > FARTHEST
+        is_far = worker.kind in TARGETS and worker.is_far
         near = (worker.scope, not worker.calls_away, worker.kind == "initializer")
         for node in swallowing_data(worker.scope) if is_far else swallowing(*near):
             if worker.kind in RANKS and model.workers.train_together(module):

@@ -85,7 +85,6 @@ from flake8_torchmp.boundary.failures.exits import (
 from flake8_torchmp.boundary.failures.handlers import is_told_before
 from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.working import samples
-from flake8_torchmp.boundary.working.workers import FARTHEST
 from flake8_torchmp.findings import Finding, Step
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import position
@@ -96,7 +95,7 @@ from . import rule
 @rule("TMP603", "exit-in-worker", fix="unsafe")
 def exit_in_worker(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
-        if worker.kind == "spawn" or (worker.kind == "process" and worker.calls_away > FARTHEST):
+        if worker.kind == "spawn" or (worker.kind == "process" and worker.is_far):
             continue
         exits = list(exits_in(worker.scope, model.outline))
         frames = samples.frames_of_given(model.loaders, worker) if exits else []

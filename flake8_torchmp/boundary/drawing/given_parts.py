@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flake8_torchmp.semantics import classes
+from flake8_torchmp.semantics import classes, stores
 from flake8_torchmp.semantics.calls import parameters, receiver_name
 from flake8_torchmp.semantics.evaluate import Evaluator
-from flake8_torchmp.semantics.nodes import FUNCTIONS, body_nodes, dotted, last_name, up
+from flake8_torchmp.semantics.nodes import FUNCTIONS, dotted, last_name, up
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Class
 
@@ -23,28 +23,29 @@ def goes_through_what_it_is_given(evaluator: Evaluator, cls: Class) -> bool:
         for node in item.scope.node.body  # type: ignore[union-attr]
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
-    kept = {name for method in methods if method.name == "__init__" for name in _kept_from_parameters(method)}
+    kept = {name for item in classes.project_classes(evaluator, cls) for name in _kept_from_parameters(item)}
     return any(_is_gone_through(read) for method in methods for read in _reads(kept, method))
 
 
-def _kept_from_parameters(init: Scope) -> Iterator[str]:
+def _kept_from_parameters(cls: Class) -> Iterator[str]:
     """`source` of `self.source = source`."""
-    assert isinstance(init.node, FUNCTIONS)
-    given = parameters(init.node)
-    for node in body_nodes(init.node):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in given:
-            yield from (
-                target.attr
-                for target in node.targets
-                if isinstance(target, ast.Attribute) and dotted(target.value) == receiver_name(init)
-            )
+    for name, stored in stores.by_attribute(cls).items():
+        for change, method in stored:
+            given = parameters(method.node) if isinstance(method.node, FUNCTIONS) else {}
+            if method.name == "__init__" and isinstance(change.value, ast.Name) and change.value.id in given:
+                yield name
 
 
 def _reads(kept: set[str], method: Scope) -> Iterator[ast.Attribute]:
-    for node in body_nodes(method.node):
-        is_read = isinstance(node, ast.Attribute) and node.attr in kept and isinstance(node.ctx, ast.Load)
-        if isinstance(node, ast.Attribute) and is_read and dotted(node.value) == receiver_name(method):
-            yield node
+    for name in sorted(kept):
+        for read in method.module.loads(name):
+            is_own = isinstance(read, ast.Attribute) and dotted(read.value) == receiver_name(method)
+            if (
+                is_own
+                and isinstance(read, ast.Attribute)
+                and method.module.scope_of(read).enclosing_function() is method
+            ):
+                yield read
 
 
 def _is_gone_through(read: ast.Attribute) -> bool:

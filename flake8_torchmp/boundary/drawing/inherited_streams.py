@@ -73,11 +73,7 @@ class InheritedStreams:
             pending = [(root.function.scope, root.receiver)]
             pending += [(f.scope, owner) for f, owner, _ in self.workers.methods_of_arguments(root.function.scope)]
             pending += self._making_of(root.receiver)
-            while pending and len(reached) < MOST_FUNCTIONS:
-                scope, receiver = pending.pop()
-                if scope not in reached:
-                    reached.append(scope)
-                    pending += [(f.scope, owner) for f, owner, _ in self.workers.called.of(scope, receiver)]
+            reached += [scope for scope, _ in self.workers.called.reached_from(pending, MOST_FUNCTIONS)]
         return [reached for reached in reached_by.values() if not any(map(self.seeds.seeds, reached))]
 
     def _making_of(self, process: Value | None) -> list[tuple[Scope, Value | None]]:

@@ -36,6 +36,8 @@ from .handed_out import fillings, handed_out, is_open, iterable, leaves, loops_a
 from .worker_taint import Taint
 
 DEEPEST = 4
+MOST_FUNCTIONS = 60
+MOST_DRAWING = 30
 STARTING = frozenset("open iter reader DictReader Reader scandir execute File TarFile connect".split())
 
 
@@ -166,12 +168,12 @@ class Sharding:
     def _is_draw(self, node: ast.AST, taint: Taint) -> bool:
         if not isinstance(node, ast.Call):
             return False
-        frame = self.outline.frame_at(node, taint.module)
-        if any(isinstance(v, External) and random_sources.draws(v.name) for v in self.outline.values(node.func, frame)):
-            return True
-        if isinstance(node.func, ast.Attribute) and (
-            self._is_generator(node.func, frame) or node.func.attr in ("shuffle", "permutation", "permuted")
-        ):
+        is_reordering = isinstance(node.func, ast.Attribute) and node.func.attr in (
+            "shuffle",
+            "permutation",
+            "permuted",
+        )
+        if is_reordering or self._is_call_that_draws(node, taint.module):
             return True
         return any(self._draws(function, receiver) for function, receiver in taint.called(node))
 
@@ -326,23 +328,18 @@ class Sharding:
         )
 
     def _draws(self, function: Function, receiver: Value | None) -> bool:
-        pending = [(function.scope, receiver)]
-        seen: set[Scope] = set()
-        while pending and len(seen) < 30:
-            scope, owner = pending.pop(0)
-            if scope in seen:
-                continue
-            seen.add(scope)
-            for node in body_nodes(scope.node):
-                if isinstance(node, ast.Call):
-                    frame = self.outline.frame_at(node, scope.module)
-                    for value in self.outline.values(node.func, frame):
-                        if isinstance(value, External) and random_sources.draws(value.name):
-                            return True
-                    if isinstance(node.func, ast.Attribute) and self._is_generator(node.func, frame):
-                        return True
-            pending += [(inner.scope, other) for inner, other, _ in self.workers.called.of(scope, owner)]
-        return False
+        reached = self.workers.called.reached_from([(function.scope, receiver)], MOST_DRAWING)
+        return any(
+            isinstance(node, ast.Call) and self._is_call_that_draws(node, scope.module)
+            for scope, _ in reached
+            for node in body_nodes(scope.node)
+        )
+
+    def _is_call_that_draws(self, call: ast.Call, module: Module) -> bool:
+        frame = self.outline.frame_at(call, module)
+        if any(isinstance(v, External) and random_sources.draws(v.name) for v in self.outline.values(call.func, frame)):
+            return True
+        return isinstance(call.func, ast.Attribute) and self._is_generator(call.func, frame)
 
     def _is_generator(self, method: ast.Attribute, frame: Frame) -> bool:
         if method.attr in random_sources.NOT_DRAWING:
@@ -358,16 +355,8 @@ class Sharding:
         return any(True for _ in self._asking(scope, receiver))
 
     def _asking(self, scope: Scope, receiver: Value | None) -> Iterator[Scope]:
-        pending = [(scope, receiver)]
-        seen: set[Scope] = set()
-        while pending and len(seen) < 60:
-            current, owner = pending.pop(0)
-            if current in seen:
-                continue
-            seen.add(current)
-            if _asks_who(current):
-                yield current
-            pending += [(inner.scope, other) for inner, other, _ in self.workers.called.of(current, owner)]
+        reached = self.workers.called.reached_from([(scope, receiver)], MOST_FUNCTIONS)
+        return (current for current, _ in reached if _asks_who(current))
 
     def _is_abstract(self, cls: Class, iteration: Function) -> bool:
         """Whether the iteration, or a method that it calls, is left to subclasses."""

@@ -15,6 +15,8 @@ SHORT = 64
 """Turns of a loop, with a number or a short text each, that a pipe takes for sure."""
 LONGEST = 4096
 """Characters of a text that is cut off, which a pipe takes as well."""
+TEXTS = frozenset("str repr format_exc format join decode read_text strip".split())
+"""Calls that give a text."""
 SMALL_ATTRIBUTES = frozenset("name stem suffix st_size st_mtime shape ndim pid exitcode".split())
 """What files, arrays and processes tell of themselves."""
 
@@ -61,7 +63,8 @@ def _is_small(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
     if isinstance(node, ast.Attribute):
         return node.attr in SMALL_ATTRIBUTES
     if isinstance(node, ast.Subscript):
-        return isinstance(node.slice, ast.Slice) and _is_short_until(node.slice.upper)
+        is_cut_off = isinstance(node.slice, ast.Slice) and _is_short_until(node.slice.upper)
+        return is_cut_off and _is_text(node.value, scope)
     if isinstance(node, ast.Call) and last_name(node.func) in ("max", "min") and len(node.args) > 1:
         return any(_is_small(argument, scope, depth) for argument in node.args)
     if isinstance(node, ast.Call):
@@ -74,6 +77,16 @@ def _is_small(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
         first = [value for value in values if value is not None]
         return bool(first) and len(first) == len(bindings) and _is_small(first[0], scope, depth + 1)
     return False
+
+
+def _is_text(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
+    """Whether a value is a text, of which each element is one character: a few tensors are much."""
+    if isinstance(node, ast.Call):
+        return last_name(node.func) in TEXTS
+    if isinstance(node, ast.Name) and depth < 4:
+        values = [binding.value for binding in scope.bindings.get(node.id, ())]
+        return bool(values) and all(value is not None and _is_text(value, scope, depth + 1) for value in values)
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
 
 
 def _is_short_until(end: ast.expr | None) -> bool:

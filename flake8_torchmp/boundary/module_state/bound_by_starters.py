@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from flake8_torchmp.boundary.circumstances.global_names import Global
 from flake8_torchmp.boundary.working.workers import Workers
+from flake8_torchmp.semantics import received
+from flake8_torchmp.semantics.calls import has_receiver
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.scopes import Scope
-from flake8_torchmp.semantics.values import Class, Instance, Value
 
 from .state import State
 
@@ -32,20 +33,6 @@ def _hands_over(function: Scope, module: Module, workers: Workers) -> bool:
     """Whether a function, or one that it calls, hands something to workers in a module."""
     places = (crossing.module.scope_of(crossing.call) for crossing in workers.crossings.of(module))
     handing = {place.enclosing_function() for place in places}
-    pending: list[tuple[Scope, Value | None]] = [(function, _owner(function, workers))]
-    seen: set[Scope] = set()
-    while pending and len(seen) < MOST_FUNCTIONS:
-        scope, receiver = pending.pop(0)
-        if scope in handing:
-            return True
-        if scope not in seen:
-            seen.add(scope)
-            pending += [(called.function.scope, called.receiver) for called in workers.called.of(scope, receiver)]
-    return False
-
-
-def _owner(method: Scope, workers: Workers) -> Instance | None:
-    owner = method.parent
-    if owner is None or not owner.is_class or owner.parent is None:
-        return None
-    return Instance(Class(owner, workers.outline.frame_of(owner.parent)), None)
+    owner = received.receiver(workers.outline.frame_of(function)) if has_receiver(function) else None
+    reached = workers.called.reached_from([(function, owner)], MOST_FUNCTIONS)
+    return any(scope in handing for scope, _ in reached)

@@ -75,6 +75,19 @@ class CalledFunctions:
             for expression, names in _implied(node):
                 yield from self._run_implicitly(expression, names, frame, receiver)
 
+    def reached_from(
+        self, begun: Sequence[tuple[Scope, Value | None]], most: int
+    ) -> Iterator[tuple[Scope, Value | None]]:
+        """Functions, each with the object that it is for, and all that they call, also by way of others: each once."""
+        pending = list(begun)
+        seen: set[Scope] = set()
+        while pending and len(seen) < most:
+            scope, receiver = pending.pop(0)
+            if scope not in seen:
+                seen.add(scope)
+                yield scope, receiver
+                pending += [(called.function.scope, called.receiver) for called in self.of(scope, receiver)]
+
     def places(self, target: Scope, scope: Scope, receiver: Value | None) -> list[ast.Call | None]:
         """Where a function calls another one; None where it is run in another way, or handed to what runs it."""
         if all(called.function.scope.place != target.place for called in self.of(scope, receiver)):

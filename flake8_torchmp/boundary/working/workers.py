@@ -31,8 +31,6 @@ RANKS = ("process", "spawn")
 TARGETS = (*RANKS, "task")
 SAMPLE_METHODS = ("__getitem__", "__getitems__")
 MOST_FUNCTIONS = 400
-FARTHEST = 1
-"""Calls from what workers begin with: what lies behind is of a program that keeps its books wherever it runs."""
 _HOLLOW = frozenset(
     f"torch.utils.data.{module}{name}" for module in ("", "dataset.") for name in ("Dataset", "IterableDataset")
 ) | {"builtins.object", "abc.ABC", "typing.Generic"}
@@ -60,6 +58,11 @@ class WorkerFunction(NamedTuple):
     """How many calls lie between what was handed over and it."""
     switches: Switches = ()
     """What the first call of it gives for parameters that it tests."""
+
+    @property
+    def is_far(self) -> bool:
+        """Whether it lies behind what workers begin with, and what that calls: a program keeps its books wherever."""
+        return self.calls_away > 1
 
 
 class Root(NamedTuple):
