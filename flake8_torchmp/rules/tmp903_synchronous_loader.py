@@ -68,7 +68,7 @@ from flake8_torchmp.boundary.model import Model
 from flake8_torchmp.boundary.tables import apis
 from flake8_torchmp.boundary.tables.ecosystem import has_no_workers
 from flake8_torchmp.findings import Finding
-from flake8_torchmp.semantics.command_line import is_choice
+from flake8_torchmp.semantics.choices import is_choice
 from flake8_torchmp.semantics.module import Module
 
 from . import rule

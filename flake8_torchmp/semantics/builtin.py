@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from . import attributes, classes, command_line
+from . import attributes, choices, classes, command_line
 from .calls import Arguments, Frame
 from .given_attributes import has_been_given
 from .iteration import column_of, element, entered
@@ -111,7 +111,7 @@ def result(evaluator: Evaluator, callee: External | Member, arguments: Arguments
         for value in evaluator.of(arguments.positional[0]):
             yield as_mapping(evaluator, value, arguments)
     elif name in ("os.environ.get", "os.getenv") and (default := arguments.get(1, "default")) is not None:
-        yield from (command_line.as_choice(value) for value in evaluator.of(default))
+        yield from (choices.as_choice(value) for value in evaluator.of(default))
         yield Result(callee, arguments)
     elif name in REPLACING and arguments.positional:
         for value in evaluator.of(arguments.positional[0]):
@@ -313,7 +313,7 @@ def _method_result(evaluator: Evaluator, callee: Member, arguments: Arguments) -
         elif (
             name in TAKING_APART
             and isinstance(owner.value, str)
-            and not command_line.is_choice(owner)
+            and not choices.is_choice(owner)
             and (name.endswith("partition") or _is_unpacked(arguments.call))
         ):
             yield _taken_apart(evaluator, owner.value, name, arguments)
@@ -485,6 +485,6 @@ def binary(evaluator: Evaluator, node: ast.BinOp, frame: Frame) -> Iterator[Valu
         rights = evaluator.values(node.right, frame) if isinstance(node.op, ast.Add) else ()
         if len(rights) == 1 and isinstance(rights[0], Constant) and isinstance(rights[0].value, str):
             joined = Constant(start + rights[0].value, node, frame.module)
-            yield command_line.as_choice(joined) if command_line.is_choice(value) else joined
+            yield choices.as_choice(joined) if choices.is_choice(value) else joined
         else:
             yield Text(start.partition("%")[0] if isinstance(node.op, ast.Mod) else start, node, frame.module)

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .calls import parameters
+from .choices import Choice, as_choice
 from .module import Module
 from .nodes import body_nodes, last_name, up
 from .scopes import Scope
-from .values import UNKNOWN, Constant, Function, Member, Method, Result, Source, Value
+from .values import UNKNOWN, Function, Member, Method, Result, Source, Value
 
 if TYPE_CHECKING:
     from .calls import Arguments, Frame
@@ -19,26 +20,6 @@ if TYPE_CHECKING:
 PARSED = ("parse_args", "parse_known_args", "parse_intermixed_args")
 MOST_HELPERS = 3
 """How often a parser is handed on from one helper to the next."""
-
-
-class Choice(Constant):
-    """A default that the user can change: it counts as a value, but no branch is decided by it."""
-
-    __slots__ = ()
-
-
-class CallersChoice(Choice):
-    """The default of a function that nobody in the project calls, or tests alone: its users may give something else."""
-
-    __slots__ = ()
-
-
-def as_choice(value: Value, kind: type[Choice] = Choice) -> Value:
-    if type(value) is Constant:
-        choice = kind(value.value, value.node, value.module)
-        choice.way = value.way
-        return choice
-    return value
 
 
 ASKING = frozenset("get pop setdefault".split())
@@ -57,14 +38,6 @@ def _default_asked_for(call: ast.Call) -> ast.expr | None:
         return call.args[1] if len(call.args) == 2 else next(iter(named), None)
     is_getattr = isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) == 3
     return call.args[2] if is_getattr else None
-
-
-def is_choice(value: Value) -> bool:
-    return isinstance(value, Choice)
-
-
-def is_callers_choice(value: Value) -> bool:
-    return isinstance(value, CallersChoice)
 
 
 def option(evaluator: Evaluator, base: Value, name: str) -> list[Value] | None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from . import command_line
+from . import choices
 from .calls import Frame
 from .flow import Condition, conditions, facts
 from .module import Module
@@ -71,4 +71,4 @@ def _told_by_entry(evaluator: Evaluator, test: ast.Subscript, frame: Frame) -> I
             yield None
             return
         for value in evaluator.of(sources[-1]):
-            yield None if command_line.is_choice(value) else truth_of(value)
+            yield None if choices.is_choice(value) else truth_of(value)

@@ -12,7 +12,19 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from . import attributes, builtin, changes, classes, command_line, expressions, iteration, names, received, records
+from . import (
+    attributes,
+    builtin,
+    changes,
+    choices,
+    classes,
+    command_line,
+    expressions,
+    iteration,
+    names,
+    received,
+    records,
+)
 from .answers import DEEPEST, SMALL, Answers
 from .argument_lists import ArgumentLists
 from .callers import Callers, Deferred
@@ -212,7 +224,7 @@ class Evaluator(Answers):
             for value in self.bound(binding, inner):
                 if not (tests and any(test.excludes(value, binding) for test in tests)):
                     yield self.as_left(value, name, scope, use, inner)
-                elif command_line.is_choice(value):
+                elif choices.is_choice(value):
                     yield UNKNOWN  # what a user gives instead
 
     def as_left(self, value: Value, name: str, scope: Scope, use: ast.AST, frame: Frame) -> Value:
@@ -504,11 +516,11 @@ class Evaluator(Answers):
         if isinstance(test, ast.Call):
             asked = question_of_type(test, frame.module)
             given = self.values(test.args[0], frame) if asked is not None else ()
-            said = {asked(value) if asked and not command_line.is_choice(value) else None for value in given}
+            said = {asked(value) if asked and not choices.is_choice(value) else None for value in given}
             return said.pop() if len(said) == 1 else None
         values = self.values(test, frame) if isinstance(test, _DECIDABLE) else ()
-        known = {truth_of(value) for value in values if not command_line.is_choice(value)}
-        if len(known) == 1 and len(values) >= 1 and not any(command_line.is_choice(value) for value in values):
+        known = {truth_of(value) for value in values if not choices.is_choice(value)}
+        if len(known) == 1 and len(values) >= 1 and not any(choices.is_choice(value) for value in values):
             return known.pop()
         return None
 

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from . import attributes, builtin, command_line
+from . import attributes, builtin, choices
 from .calls import Frame
 from .module import Module
 from .nodes import COMPREHENSIONS, FUNCTIONS, last_name, listed_constants, up
@@ -260,9 +260,9 @@ def _boolean(evaluator: Evaluator, node: ast.BoolOp, frame: Frame) -> Iterator[V
             truth = truth_of(value)
             if truth is None or truth == stops_at:
                 yield value
-            elif command_line.is_choice(value):
+            elif choices.is_choice(value):
                 yield UNKNOWN  # what a user gives instead
-        if all(truth_of(value) == stops_at and not command_line.is_choice(value) for value in values):
+        if all(truth_of(value) == stops_at and not choices.is_choice(value) for value in values):
             return
 
 
@@ -276,7 +276,7 @@ def _unary(evaluator: Evaluator, node: ast.UnaryOp, frame: Frame) -> Iterator[Va
             yield Constant(-value.value, node, frame.module)
         elif isinstance(node.op, ast.Not) and truth_of(value) is not None:
             opposite = Constant(not truth_of(value), node, frame.module)
-            yield command_line.as_choice(opposite) if command_line.is_choice(value) else opposite
+            yield choices.as_choice(opposite) if choices.is_choice(value) else opposite
         else:
             yield UNKNOWN
 
@@ -299,9 +299,9 @@ def _compare(evaluator: Evaluator, node: ast.Compare, frame: Frame) -> Iterator[
             if known is None:
                 yield UNKNOWN
                 continue
-            chosen = command_line.is_choice(left) or command_line.is_choice(right)
+            chosen = choices.is_choice(left) or choices.is_choice(right)
             value = Constant(known, node, frame.module)
-            yield command_line.as_choice(value) if chosen else value
+            yield choices.as_choice(value) if chosen else value
 
 
 def _among(evaluator: Evaluator, node: ast.Compare, frame: Frame) -> Iterator[Value]:
@@ -314,7 +314,7 @@ def _among(evaluator: Evaluator, node: ast.Compare, frame: Frame) -> Iterator[Va
             yield UNKNOWN
             continue
         value = Constant((left.value in known) is isinstance(node.ops[0], ast.In), node, frame.module)
-        yield command_line.as_choice(value) if command_line.is_choice(left) else value
+        yield choices.as_choice(value) if choices.is_choice(left) else value
 
 
 def _listed(evaluator: Evaluator, node: ast.expr, frame: Frame) -> tuple[list[object] | None, set[object]]:
@@ -353,7 +353,7 @@ def _joined(evaluator: Evaluator, node: ast.JoinedStr, frame: Frame) -> Iterator
             is_whole = False
             break
         is_plain = part.format_spec is None and part.conversion == -1
-        is_whole = is_whole and is_plain and not command_line.is_choice(inner[0])
+        is_whole = is_whole and is_plain and not choices.is_choice(inner[0])
         if not start:
             way = inner[0].way
         elif not is_whole:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from . import command_line
+from . import choices
 from .calls import Arguments, Frame, Parameter, has_receiver, is_class_method, parameters
 from .files import is_called_test
 from .values import UNKNOWN, Class, Collection, Entry, Hop, Instance, Value
@@ -123,4 +123,4 @@ def _default(evaluator: Evaluator, parameter: Parameter, frame: Frame, *, chosen
     outer = frame.closure or evaluator.frame_of(frame.module.scope)
     for value in evaluator.values(parameter.default, outer):
         value = value.after(Hop(parameter.default, frame.module, f"default of {parameter.name}"))
-        yield command_line.as_choice(value, command_line.CallersChoice) if chosen else value
+        yield choices.as_choice(value, choices.CallersChoice) if chosen else value

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from flake8_torchmp.boundary.tables import apis
 from flake8_torchmp.boundary.tables.ecosystem import has_no_workers
 from flake8_torchmp.semantics import keywords
-from flake8_torchmp.semantics.command_line import is_choice
+from flake8_torchmp.semantics.choices import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.expressions import COMPARISONS
 from flake8_torchmp.semantics.flow import Condition, block_of, conditions, contradict, facts, facts_at

@@ -39,12 +39,8 @@ def _kept_from_parameters(cls: Class) -> Iterator[str]:
 def _reads(kept: set[str], method: Scope) -> Iterator[ast.Attribute]:
     for name in sorted(kept):
         for read in method.module.loads(name):
-            is_own = isinstance(read, ast.Attribute) and dotted(read.value) == receiver_name(method)
-            if (
-                is_own
-                and isinstance(read, ast.Attribute)
-                and method.module.scope_of(read).enclosing_function() is method
-            ):
+            is_inside = method.module.scope_of(read).enclosing_function() is method
+            if is_inside and isinstance(read, ast.Attribute) and dotted(read.value) == receiver_name(method):
                 yield read
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from flake8_torchmp.boundary.working.sides import names_side
 from flake8_torchmp.semantics.calls import Frame, receiver_name
+from flake8_torchmp.semantics.choices import is_choice
 from flake8_torchmp.semantics.codebase import Codebase
-from flake8_torchmp.semantics.command_line import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import caught_around, caught_by, conditions, facts_at
 from flake8_torchmp.semantics.module import Module

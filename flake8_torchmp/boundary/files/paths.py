@@ -20,7 +20,7 @@ from flake8_torchmp.boundary.tables.file_functions import (
     PATH_CLASSES,
     PATH_PARAMETERS,
 )
-from flake8_torchmp.semantics.command_line import is_choice
+from flake8_torchmp.semantics.choices import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.flow import facts_at
 from flake8_torchmp.semantics.module import Module

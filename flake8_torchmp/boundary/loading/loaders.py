@@ -8,7 +8,7 @@ from flake8_torchmp.boundary.crossing.crossings import Crossing, Crossings
 from flake8_torchmp.boundary.crossing.worker_counts import WorkerCounts
 from flake8_torchmp.boundary.tables import apis
 from flake8_torchmp.semantics import classes, keywords
-from flake8_torchmp.semantics.command_line import is_callers_choice
+from flake8_torchmp.semantics.choices import is_callers_choice
 from flake8_torchmp.semantics.files import is_called_test
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.narrowing import survives

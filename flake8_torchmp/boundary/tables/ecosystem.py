@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from flake8_torchmp.semantics import classes, keywords
 from flake8_torchmp.semantics.calls import Arguments
-from flake8_torchmp.semantics.command_line import is_callers_choice, is_choice
+from flake8_torchmp.semantics.choices import is_callers_choice, is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.values import Constant, Instance, Member, Result, Value, qualified
 

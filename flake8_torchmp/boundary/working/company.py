@@ -8,7 +8,7 @@ from flake8_torchmp.boundary.crossing.bound_parameters import bound_by
 from flake8_torchmp.boundary.crossing.crossings import Crossing
 from flake8_torchmp.boundary.tables import apis
 from flake8_torchmp.boundary.working.workers import WorkerFunction, Workers
-from flake8_torchmp.semantics.command_line import is_choice
+from flake8_torchmp.semantics.choices import is_choice
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.scopes import Scope
 from flake8_torchmp.semantics.values import Constant, Instance, Value

@@ -11,7 +11,7 @@ from flake8_torchmp.boundary.loading.loaders import Loaders
 from flake8_torchmp.boundary.tables import apis
 from flake8_torchmp.semantics import classes
 from flake8_torchmp.semantics.calls import Arguments, Frame
-from flake8_torchmp.semantics.command_line import is_choice
+from flake8_torchmp.semantics.choices import is_choice
 from flake8_torchmp.semantics.evaluate import Evaluator
 from flake8_torchmp.semantics.module import Module
 from flake8_torchmp.semantics.nodes import last_name
