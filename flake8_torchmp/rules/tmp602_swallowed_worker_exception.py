@@ -109,9 +109,11 @@ from . import rule
 @rule("TMP602", "swallowed-worker-exception")
 def swallowed_worker_exception(module: Module, model: Model) -> Iterator[Finding]:
     for worker in model.workers.of(module):
-        is_far = worker.kind in TARGETS and worker.is_far
-        near = (worker.scope, not worker.calls_away, worker.kind == "initializer")
-        for node in swallowing_data(worker.scope) if is_far else swallowing(*near):
+        if worker.kind in TARGETS and worker.is_far:
+            handlers = swallowing_data(worker.scope)
+        else:
+            handlers = swallowing(worker.scope, not worker.calls_away, worker.kind == "initializer")
+        for node in handlers:
             if worker.kind in RANKS and model.workers.train_together(module):
                 break  # a rank is the program itself, and its author's choice is no worker's
             what = "suppress()" if isinstance(node, ast.Call) else "this handler"
